@@ -1,0 +1,242 @@
+"""The agent graph: recall, keep the context in shape, reason, run tools, remember."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import SystemMessage
+from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as as_tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.cache.base import BaseCache
+from langgraph.graph import StateGraph
+from langgraph.store.base import BaseStore
+from langgraph.types import Checkpointer, RetryPolicy
+
+from ..nodes.compaction import CompactionNode
+from ..nodes.consolidation import ConsolidationNode
+from ..nodes.eviction import EvictionNode
+from ..nodes.flush import FlushNode
+from ..nodes.masking import MaskingNode
+from ..nodes.overflow_retry import OverflowRetryNode
+from ..nodes.reasoning import ReasoningNode
+from ..nodes.recall import RecallNode, Reference
+from ..nodes.tool_calls import ToolsNode
+from ..nodes.tools.read_file import read_file_tool
+from ..state.channels import ThreadContext, ThreadState
+from ..state.config import CompactionConfig, MaskingConfig, MemoryConfig, ToolResultEvictionConfig
+from ..state.errors import ConfigurationError
+from ..state.policy import ContextPolicy, SystemPrompt
+from ..stores.local import LocalWorkspace
+from ..stores.workspace import Owner, Workspace
+from .compiled import AgentGraph
+from .models import output_reserve_of, resolve_model, window_of
+from .retries import without_overflow
+from .schemas import input_schema, output_schema
+from .tool_names import excluding, free_name
+from .triggers import Triggers
+from .wiring import Parts, wire
+
+__all__ = ["build_agent_graph", "context_policy", "create_agent_graph"]
+
+Tool = BaseTool | Callable[..., Any] | Mapping[str, Any]
+
+
+def create_agent_graph(
+    model: BaseChatModel | str | None = None,
+    tools: Sequence[Tool] = (),
+    *,
+    system_prompt: str | SystemPrompt | None = None,
+    name: str = "agent",
+    memory: MemoryConfig | None = MemoryConfig(),
+    compaction: CompactionConfig | None = CompactionConfig(),
+    masking: MaskingConfig | None = MaskingConfig(),
+    eviction: ToolResultEvictionConfig | None = ToolResultEvictionConfig(),
+    reference: Sequence[Reference] = (),
+    workspace: str | PathLike[str] | Workspace | None = None,
+    checkpointer: Checkpointer = None,
+    store: BaseStore | None = None,
+    cache: BaseCache[Any] | None = None,
+    context_window: int | None = None,
+    response_format: Any = None,
+    context_schema: type[Any] = ThreadContext,
+    state_schema: type[Any] = ThreadState,
+    retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+    interrupt_before: Sequence[str] = (),
+    interrupt_after: Sequence[str] = (),
+) -> AgentGraph:
+    """Build and compile an agent whose threads can outlive the model's context window.
+
+    Args:
+        model: A chat model, or `"provider:model"`.
+        tools: Tools, functions that become tools, or provider-side tools as dicts.
+        system_prompt: Text, a message, or a callable of state and runtime that returns either.
+        name: The agent's name, under which it keeps its memory.
+        memory: What outlives the thread; None: nothing.
+        compaction: When old messages become a summary; None: never.
+        masking: When old tool results show a placeholder; None: never.
+        eviction: When a huge text goes to a file; None: never.
+        reference: Further reference material: texts, files (as `Path`), callables of state and
+            runtime.
+        workspace: Folder or `Workspace` for memory and evicted texts; None: `.longthread/`.
+        checkpointer: As for `StateGraph.compile`; with a saver of its own the graph runs with
+            `durability="sync"` unless the call says otherwise.
+        store: As for `StateGraph.compile`.
+        cache: As for `StateGraph.compile`.
+        context_window: The model's window in tokens; None: its profile's, else 64,000.
+        response_format: Schema of a structured response, as for `with_structured_output`.
+        context_schema: The runtime context; fields of `ThreadContext` that it lacks get their
+            defaults.
+        state_schema: `ThreadState`, or a `TypedDict` that extends it.
+        retry_policy: How the model call is retried; overflow never is.
+        interrupt_before: Nodes to stop before.
+        interrupt_after: Nodes to stop after.
+
+    Returns:
+        A compiled LangGraph graph. Input `{"messages": […]}`, output the same with the answer.
+
+    Raises:
+        ConfigurationError: An argument cannot be used; says which, and what to do.
+        WorkspaceError: The name or the workspace cannot be used.
+    """
+    builder = build_agent_graph(
+        model,
+        tools,
+        system_prompt=system_prompt,
+        name=name,
+        memory=memory,
+        compaction=compaction,
+        masking=masking,
+        eviction=eviction,
+        reference=reference,
+        workspace=workspace,
+        context_window=context_window,
+        response_format=response_format,
+        context_schema=context_schema,
+        state_schema=state_schema,
+        retry_policy=retry_policy,
+    )
+    return AgentGraph.of(
+        builder.compile(
+            checkpointer=checkpointer,
+            store=store,
+            cache=cache,
+            interrupt_before=list(interrupt_before),
+            interrupt_after=list(interrupt_after),
+            name=name,
+        )
+    )
+
+
+def build_agent_graph(
+    model: BaseChatModel | str | None = None,
+    tools: Sequence[Tool] = (),
+    *,
+    system_prompt: str | SystemPrompt | None = None,
+    name: str = "agent",
+    memory: MemoryConfig | None = MemoryConfig(),
+    compaction: CompactionConfig | None = CompactionConfig(),
+    masking: MaskingConfig | None = MaskingConfig(),
+    eviction: ToolResultEvictionConfig | None = ToolResultEvictionConfig(),
+    reference: Sequence[Reference] = (),
+    workspace: str | PathLike[str] | Workspace | None = None,
+    context_window: int | None = None,
+    response_format: Any = None,
+    context_schema: type[Any] = ThreadContext,
+    state_schema: type[Any] = ThreadState,
+    retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+) -> StateGraph[Any, Any, Any, Any]:
+    """Build the agent graph without compiling it, to add to it or to compile it differently.
+
+    Args and errors are those of `create_agent_graph`.
+    """
+    if context_window is not None and context_window < 1:
+        raise ConfigurationError(f"context_window={context_window!r}: must be 1 token or more")
+    main = resolve_model(model)
+    files = (
+        workspace
+        if isinstance(workspace, Workspace)
+        else LocalWorkspace(workspace or ".longthread")
+    )
+    files.scoped(Owner(None, name))  # a name that cannot be used is an error now, not in a call
+    bound: list[BaseTool | dict[str, Any]] = [
+        dict(t) if isinstance(t, Mapping) else t if isinstance(t, BaseTool) else as_tool(t)
+        for t in tools
+    ]
+    window = window_of(main, context_window)
+    read_tool = None
+    if eviction is not None:
+        read_tool = free_name("read_file", bound)
+        # A page must not be oversized itself: an eighth of the window, at four characters a token.
+        page = max(1_000, min(20_000, window // 2))
+        bound.append(read_file_tool(files, agent=name, page_chars=page, name=read_tool))
+        eviction = excluding(eviction, read_tool)
+    policy = ContextPolicy(
+        window=window,
+        output_reserve=output_reserve_of(main),
+        system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
+        tools=tuple(convert_to_openai_tool(t) for t in bound),
+        read_tool=read_tool,
+        eviction=eviction,
+        masking=masking,
+        compaction=compaction,
+        memory=memory,
+    )
+    summariser = _own_model(compaction, main, "CompactionConfig.model")
+    extractor = _own_model(memory, main, "MemoryConfig.model")
+    extractor_window = window if extractor is main else window_of(extractor)
+    parts = Parts(
+        recall=RecallNode(policy, files, agent=name, reference=reference),
+        eviction=EvictionNode(policy, files, agent=name),
+        masking=MaskingNode(policy),
+        flush=FlushNode(policy, files, extractor, agent=name, window=extractor_window),
+        compaction=CompactionNode(
+            policy, summariser, window=window if summariser is main else window_of(summariser)
+        ),
+        reasoning=ReasoningNode(
+            policy,
+            main.bind_tools(bound) if bound else main,
+            structured=main.with_structured_output(response_format) if response_format else None,
+        ),
+        tools=ToolsNode(policy, [t for t in bound if isinstance(t, BaseTool)]),
+        overflow_retry=OverflowRetryNode(),
+        consolidation=ConsolidationNode(
+            policy, files, extractor, agent=name, window=extractor_window
+        ),
+    )
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+        state_schema,
+        context_schema=context_schema,
+        input_schema=input_schema(state_schema),
+        output_schema=output_schema(state_schema),
+    )
+    wire(graph, parts, Triggers(policy), retry_policy=without_overflow(retry_policy))
+    return graph
+
+
+def context_policy(graph: Any) -> ContextPolicy:
+    """Return the policy of an agent graph, for `project_context`.
+
+    Args:
+        graph: What `create_agent_graph` or `build_agent_graph` returned.
+
+    Raises:
+        ConfigurationError: It is not such a graph.
+    """
+    builder = getattr(graph, "builder", graph)
+    node = getattr(builder, "nodes", {}).get("reasoning")
+    reasoning = getattr(node, "runnable", None)
+    if not isinstance(reasoning, ReasoningNode):
+        raise ConfigurationError(f"graph={graph!r}: not a graph made by create_agent_graph")
+    return reasoning.policy
+
+
+def _own_model(
+    config: CompactionConfig | MemoryConfig | None, main: BaseChatModel, field: str
+) -> BaseChatModel:
+    if config is None or config.model is None:
+        return main
+    return resolve_model(config.model, field=field)

@@ -1,0 +1,71 @@
+"""From what an application names as its model to the model itself, and what is known of it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+
+from ..state.errors import ConfigurationError
+
+__all__ = ["output_reserve_of", "resolve_model", "window_of"]
+
+DEFAULT_WINDOW = 64_000
+
+
+def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") -> BaseChatModel:
+    """Return the chat model that a value names.
+
+    Args:
+        model: A chat model, or `"provider:model"`.
+        field: Where the value comes from, for the error.
+
+    Raises:
+        ConfigurationError: Nothing is named, or the provider's package or key is missing.
+    """
+    if isinstance(model, BaseChatModel):
+        return model
+    if not isinstance(model, str) or not model.strip():
+        raise ConfigurationError(
+            f"{field}={model!r}: pass a chat model, or 'provider:model' such as 'openai:gpt-5-mini'"
+        )
+    provider, separator, name = model.partition(":")
+    if not separator or not provider or not name:
+        raise ConfigurationError(f"{field}={model!r}: write 'provider:model', as 'openai:{model}'")
+    try:
+        if provider == "openai":
+            from langchain_openai import ChatOpenAI
+
+            return ChatOpenAI(model=name)
+        init_chat_model = import_module("langchain.chat_models").init_chat_model
+    except ImportError as error:
+        raise ConfigurationError(
+            f"{field}={model!r}: install 'langchain' and the provider's package for {provider!r}, "
+            "or pass a chat model"
+        ) from error
+    except Exception as error:
+        raise ConfigurationError(f"{field}={model!r}: {error}") from error
+    try:
+        found = init_chat_model(name, model_provider=provider)
+    except Exception as error:
+        raise ConfigurationError(f"{field}={model!r}: {error}") from error
+    assert isinstance(found, BaseChatModel)
+    return found
+
+
+def window_of(model: BaseChatModel, configured: int | None = None) -> int:
+    """Return the window in tokens: what was configured, else the model's profile, else 64,000."""
+    if configured is not None:
+        return configured
+    profile: Any = getattr(model, "profile", None) or {}
+    return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
+
+
+def output_reserve_of(model: BaseChatModel) -> int | None:
+    """Return the tokens that the model is set to answer with at most, if it is."""
+    for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
+        value = getattr(model, name, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return None

@@ -1,0 +1,120 @@
+"""The triggers: which node is due next. Pure functions of the state and the agent's policy.
+
+A cascade asks its questions in order and goes to the first node that is due, so that a node with
+nothing to do costs no superstep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from langgraph.graph import END
+from langgraph.types import Send
+
+from ..nodes.flush import is_answered
+from ..state.due import Due, next_due
+from ..state.policy import ContextPolicy
+from ..state.projection import ContextView, view_context
+
+__all__ = ["ANSWERED", "COMPACT", "EVICT", "FLUSHED", "MASK", "OVERFLOWED", "Triggers"]
+
+State = Mapping[str, Any]
+Paths = dict[Hashable, str]
+
+# Labels of the drawn edges, and where each leads. There is one label for a pair of nodes.
+READY = "ready"
+LATER: Paths = {"flush first": "flush", "compaction due": "compaction"}
+COMPACT: Paths = {**LATER, READY: "reasoning"}
+MASK: Paths = {"masking pays": "masking", **COMPACT}
+EVICT: Paths = {"oversized result": "eviction", **MASK}
+ANSWERED: Paths = {
+    "calls": "tools",
+    "overflow": "overflow_retry",
+    "done, or flush first": "flush",
+    "memory off": END,
+    "oversized result": "eviction",
+    "masking pays": "masking",
+    "compaction due": "compaction",
+}
+OVERFLOWED: Paths = {"flush first": "flush", "compact": "compaction"}
+FLUSHED: Paths = {"compaction due": "compaction", "maintenance due": "consolidation", "end": END}
+
+
+class Triggers:
+    """The questions that the agent graph's conditional edges ask.
+
+    Args:
+        policy: The agent's policy.
+    """
+
+    def __init__(self, policy: ContextPolicy) -> None:
+        self.policy = policy
+
+    def recalled(self, state: State) -> str:
+        """What is due before the first request of a call?"""
+        return self._label(next_due(self._view(state)))
+
+    def evicted(self, state: State) -> str:
+        """What is due now that oversized texts are out of the way?"""
+        return self._label(next_due(self._view(state), after="evict"))
+
+    def masked(self, state: State) -> str:
+        """Is compaction due, now that all is masked that may be?"""
+        return self._label(next_due(self._view(state), after="mask"))
+
+    def results_in(self, state: State) -> str:
+        """What is due now that a result is there?
+
+        The edge of a parallel call sees no result but its own; then `reasoning` asks, with all of
+        them in view.
+        """
+        view = self._view(state)
+        return READY if view.body.unanswered else self._label(next_due(view))
+
+    def answered(self, state: State) -> str | list[Send]:
+        """What did the model do: call tools, overflow, finish? Or was something due before it?"""
+        view = self._view(state)
+        if view.overflow.get("attempts"):
+            return "overflow"
+        calls = view.body.open_calls()
+        if calls:
+            return [Send("tools", [call]) for call in calls]
+        if is_answered(view.journal):
+            return "done, or flush first" if self._remembers else "memory off"
+        label = self._label(next_due(view))
+        return "done, or flush first" if label == "flush first" else label
+
+    def overflowed(self, state: State) -> str:  # noqa: ARG002
+        """Are facts extracted before the forced compaction?"""
+        return "flush first" if self._flushes else "compact"
+
+    def flushed(self, state: State) -> str:
+        """Was it the end of the call, and is maintenance due?"""
+        if not is_answered(self._view(state).journal):
+            return "compaction due"
+        return "maintenance due" if state.get("maintenance") else "end"
+
+    def _view(self, state: State) -> ContextView:
+        return view_context(state, self.policy)
+
+    def _label(self, due: Due | None) -> str:
+        match due:
+            case "evict":
+                return "oversized result"
+            case "mask":
+                return "masking pays"
+            case "compact":
+                return "flush first" if self._flushes else "compaction due"
+            case None:
+                return READY
+
+    @property
+    def _remembers(self) -> bool:
+        memory = self.policy.memory
+        return memory is not None and memory.enabled and memory.hooks
+
+    @property
+    def _flushes(self) -> bool:
+        compaction = self.policy.compaction
+        return self._remembers and compaction is not None and compaction.flush_before_compact

@@ -1,0 +1,1 @@
+"""What happens: one node a file, each usable in any other `StateGraph`."""

@@ -1,0 +1,79 @@
+"""`eviction`: huge texts go to a file; the projection shows a preview."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AnyMessage, ToolMessage
+
+from ..state.counting import text_of
+from ..state.decisions import Eviction
+from ..state.errors import WorkspaceError
+from ..state.oversize import oversized, preview_length
+from ..state.policy import ContextPolicy
+from ..state.projection import view_context
+from ..state.text import well_formed
+from ..stores.paths import safe_segment
+from ..stores.workspace import ScopedWorkspace, Workspace
+from .identity import owner_of
+from .node import Node, Run, Steps, Update, io
+
+__all__ = ["EvictionNode"]
+
+log = logging.getLogger("longthread")
+
+
+class EvictionNode(Node):
+    """Writes oversized texts to the workspace and records where, in `evictions`.
+
+    The text is written first and recorded after; if it cannot be written, the original stays in the
+    context and a warning is logged.
+
+    Args:
+        policy: The agent's policy.
+        workspace: Where the texts go.
+        agent: The agent's name.
+    """
+
+    def __init__(
+        self, policy: ContextPolicy, workspace: Workspace, *, agent: str = "agent"
+    ) -> None:
+        self.policy = policy
+        self.workspace = workspace
+        self.agent = agent
+
+    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
+        """Write every oversized text that is new, and record it."""
+        view = view_context(state, self.policy)
+        evictions: dict[str, Eviction] = {}
+        files = self.workspace.scoped(owner_of(run, self.agent))
+        for message in oversized(view):
+            text = text_of(message.content)
+            path = self._path(message, text, run.thread_id)
+            try:
+                yield io(_write_once, files, path, text)
+            except WorkspaceError as error:
+                log.warning("a large result stays in the context: %s", error)
+                continue
+            assert message.id is not None
+            evictions[message.id] = Eviction(
+                path=path, chars=len(text), preview=preview_length(text, view)
+            )
+            run.emit("eviction", message_id=message.id, path=path, chars=len(text))
+        return {"evictions": evictions} if evictions else {}
+
+    def _path(self, message: AnyMessage, text: str, thread_id: str | None) -> str:
+        """`<folder>/<thread>/<call id>-<hash>.txt`: equal text shares a file, other text never."""
+        assert self.policy.eviction is not None
+        name = message.tool_call_id if isinstance(message, ToolMessage) else message.id
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        thread = safe_segment(thread_id or "no-thread")
+        return f"{self.policy.eviction.path}/{thread}/{safe_segment(name or 'text')}-{digest}.txt"
+
+
+def _write_once(files: ScopedWorkspace, path: str, text: str) -> None:
+    if not files.exists(path):
+        files.write_text(path, well_formed(text))

@@ -1,0 +1,170 @@
+"""`flush`: extract what is worth remembering from the conversation into the day's ledger."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from langchain_core.messages import AnyMessage
+
+from ..state.config import MemoryConfig
+from ..state.counting import count_text, text_of
+from ..state.cut import choose_cut, compaction_due
+from ..state.errors import WorkspaceError
+from ..state.journal import Journal
+from ..state.policy import ContextPolicy
+from ..state.projection import ContextView, view_context
+from ..state.prompts import DEFAULT_FLUSH_PROMPT
+from ..state.transcript import chunked, transcript
+from ..stores.ledger import LedgerMarker, append_entry, ledger_path
+from ..stores.maintenance import maintenance_due
+from ..stores.paths import safe_segment
+from ..stores.workspace import ScopedWorkspace, Workspace
+from .identity import now, owner_of
+from .models import Model, auxiliary_answer, usage_of
+from .node import Node, Run, Steps, Update, io
+
+__all__ = ["FlushNode", "says_nothing"]
+
+log = logging.getLogger("longthread")
+
+# What a tool returned can be looked up again; what was made of it stands in the answers.
+_RESULT_CHARS = 600
+
+
+class FlushNode(Node):
+    """Appends durable facts to the ledger; says in `maintenance` whether consolidation is due.
+
+    One prompt serves its three triggers: the end of a call, a compaction that is about to hide
+    messages, and an overflow. What it has covered is remembered in the workspace, so nothing is
+    read twice. A failure is logged and never fails the call.
+
+    Args:
+        policy: The agent's policy.
+        workspace: Where the ledger lives.
+        model: The model that extracts.
+        agent: The agent's name.
+        window: The model's context window in tokens.
+    """
+
+    def __init__(
+        self,
+        policy: ContextPolicy,
+        workspace: Workspace,
+        model: Model,
+        *,
+        agent: str = "agent",
+        window: int | None = None,
+    ) -> None:
+        self.policy = policy
+        self.workspace = workspace
+        self.model = model
+        self.agent = agent
+        self.window = window or policy.window
+
+    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
+        """Extract from what is new, append, move the cursor."""
+        memory = self.policy.memory
+        if memory is None or not memory.enabled or not memory.hooks:
+            return {}
+        view = view_context(state, self.policy)
+        files = self.workspace.scoped(owner_of(run, self.agent))
+        moment = now(run)
+        ended = is_answered(view.journal)
+        end = len(view.journal) if ended else _goes_through(view)
+        try:
+            if not ended or (yield io(_allowed, files, memory, moment)):
+                yield from self._flush(view.journal[:end], files, moment, run)
+                if ended:
+                    yield io(_remember_time, files, moment)
+        except Exception as error:
+            log.warning("nothing was added to the ledger: %s", error)
+        if not ended:
+            return {}
+        try:
+            gap = memory.consolidation_min_gap
+            return {"maintenance": (yield io(maintenance_due, files, moment, gap))}
+        except WorkspaceError as error:
+            log.warning("memory maintenance is put off: %s", error)
+            return {}
+
+    def _flush(
+        self, messages: list[AnyMessage], files: ScopedWorkspace, moment: datetime, run: Run
+    ) -> Steps[None]:
+        assert self.policy.memory is not None
+        thread = run.thread_id or "no-thread"
+        cursor = f"flush/{safe_segment(thread)}"
+        record = (yield io(files.read_json, cursor)) or {}
+        done = Journal(messages).position(record.get("through"))
+        new = messages[0 if done is None else done + 1 :]
+        if not any(m.type in ("human", "ai") and text_of(m.content).strip() for m in new):
+            return
+        first, last = new[0].id or "", new[-1].id or ""
+        known = "\n\n".join((yield io(_known, files, moment)))
+        system = self.policy.memory.flush_prompt or DEFAULT_FLUSH_PROMPT
+        room = self.window * 3 // 4 - count_text(system) - count_text(known)
+        facts, usage = [], {"input_tokens": 0, "output_tokens": 0}
+        texts = (transcript(m, result_chars=_RESULT_CHARS) for m in new)
+        for chunk in chunked(texts, max(256, room)):
+            prompt = (
+                f"Already known:\n<known>\n{known}\n</known>\n\n"
+                f"New in the conversation:\n<conversation>\n{chunk}\n</conversation>"
+            )
+            answer = yield from auxiliary_answer(
+                self.model, run, name="flush", system=system, prompt=prompt
+            )
+            text = text_of(answer.content).strip()
+            if not says_nothing(text):
+                facts.append(text)
+            for key, tokens in usage_of(answer).items():
+                usage[key] += tokens
+        path = None
+        if facts:
+            marker = LedgerMarker(thread, first, last)
+            body = "\n".join(facts)
+            path = yield io(append_entry, files, moment, body, marker, once=True)
+        yield io(files.update_json, cursor, lambda old: {**(old or {}), "through": last})
+        run.emit("flush", path=path, messages=len(new), usage=usage)
+
+
+def is_answered(journal: Journal) -> bool:
+    """Whether the last message is an answer that asks for nothing more."""
+    last = journal[-1] if journal else None
+    return (
+        last is not None
+        and last.type == "ai"
+        and not getattr(last, "tool_calls", ())
+        and not getattr(last, "invalid_tool_calls", ())
+    )
+
+
+def says_nothing(text: str) -> bool:
+    """Whether an extraction means "nothing to write": blank, or NO_REPLY in any clothing."""
+    bare = text.strip().strip("`'\"*_.!()[]{}<> \n\t").removeprefix("text").strip()
+    return bare.replace(" ", "_").replace("-", "_").upper() in ("", "NO_REPLY")
+
+
+def _goes_through(view: ContextView) -> int:
+    """Return the position up to which the compaction that follows will cut."""
+    cut = choose_cut(view) if view.overflow.get("pending") else compaction_due(view)
+    return cut.position if cut is not None else 0
+
+
+def _known(files: ScopedWorkspace, moment: datetime) -> list[str]:
+    """Return what memory says already: nothing of it is to be said again."""
+    texts = [files.read_text(path) for path in ("MEMORY.md", ledger_path(moment))]
+    return [text for text in texts if text]
+
+
+def _allowed(files: ScopedWorkspace, memory: MemoryConfig, moment: datetime) -> bool:
+    trigger = memory.flush_trigger
+    if trigger.mode != "throttled":
+        return trigger.mode == "always"
+    last = (files.read_json("flush") or {}).get("last")
+    return last is None or moment - datetime.fromisoformat(last) >= trigger.gap
+
+
+def _remember_time(files: ScopedWorkspace, moment: datetime) -> None:
+    files.update_json("flush", lambda old: {**(old or {}), "last": moment.isoformat()})

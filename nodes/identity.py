@@ -1,0 +1,56 @@
+"""Who a call is for: user, agent and clock, from the runtime context and the server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ..state.errors import ConfigurationError
+from ..stores.workspace import Owner
+from .node import Run
+
+__all__ = ["now", "owner_of"]
+
+
+def owner_of(run: Run, agent: str) -> Owner:
+    """Return whose memory this call uses.
+
+    Args:
+        run: Where the node runs.
+        agent: The graph's own name; `ThreadContext.agent` overrides it.
+
+    Returns:
+        The owner. An identity that the server has authenticated overrides `ThreadContext.user_id`.
+    """
+    user = _from_context(run, "user_id")
+    server = getattr(run.runtime, "server_info", None)
+    authenticated = getattr(server, "user", None)
+    if authenticated is not None:
+        user = authenticated.identity
+    return Owner(user=user, agent=_from_context(run, "agent") or agent)
+
+
+def now(run: Run) -> datetime:
+    """Return the present moment in the zone of the call: one instant for file name and heading."""
+    return datetime.now(UTC).astimezone(_zone(_from_context(run, "timezone")))
+
+
+def _zone(name: str | None) -> tzinfo:
+    if name is None:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise ConfigurationError(
+            f"ThreadContext.timezone={name!r}: not a known time zone; use an IANA name such as "
+            "'Europe/Berlin'"
+        ) from error
+
+
+def _from_context(run: Run, field: str) -> str | None:
+    """Read one field of the context, which may be a caller's own schema without it."""
+    context: Any = getattr(run.runtime, "context", None)
+    value = context.get(field) if isinstance(context, Mapping) else getattr(context, field, None)
+    return None if value is None else str(value)

@@ -1,0 +1,69 @@
+"""Calling a model from a node, and what its answer says about tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, RunnableConfig, patch_config
+from langgraph.constants import TAG_NOSTREAM
+
+from ..state.counting import text_of
+from .node import Effect, Run, Steps
+
+__all__ = ["Model", "auxiliary_answer", "call_model", "input_tokens", "usage_of"]
+
+Model = Runnable[Any, AIMessage] | BaseChatModel
+
+
+def call_model(
+    model: Runnable[Any, Any], messages: Sequence[AnyMessage], config: RunnableConfig
+) -> Effect:
+    """An effect: one request to a model."""
+    request = list(messages)
+    return Effect(
+        run=lambda: model.invoke(request, config), arun=lambda: model.ainvoke(request, config)
+    )
+
+
+def auxiliary_answer(
+    model: Model, run: Run, *, name: str, system: str | None, prompt: str
+) -> Steps[AIMessage]:
+    """Ask a model on the side: its tokens never reach the user's stream.
+
+    Args:
+        model: The model to ask.
+        run: Where the node runs.
+        name: Run name and tag, so that traces and usage tell it from the agent's own calls.
+        system: A system prompt.
+        prompt: The human message.
+
+    Returns:
+        The model's answer.
+    """
+    config = patch_config(run.config, run_name=name)
+    config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM, f"longthread:{name}"]
+    request: list[AnyMessage] = [SystemMessage(system)] if system else []
+    answer: AIMessage = yield call_model(model, [*request, HumanMessage(prompt)], config)
+    return answer
+
+
+def answer_text(answer: AIMessage) -> str:
+    """Return the text of an answer."""
+    return text_of(answer.content)
+
+
+def input_tokens(answer: AIMessage) -> int | None:
+    """Return the provider's count of the whole request, cached tokens included, if it gave one."""
+    usage = answer.usage_metadata
+    return usage["input_tokens"] or None if usage else None
+
+
+def usage_of(answer: AIMessage) -> dict[str, int]:
+    """Return the provider's counts of an auxiliary call, for an event."""
+    usage = answer.usage_metadata
+    if not usage:
+        return {}
+    return {"input_tokens": usage["input_tokens"], "output_tokens": usage["output_tokens"]}

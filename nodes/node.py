@@ -1,0 +1,136 @@
+"""What a node is: one core for sync and async, written as a generator that asks for its effects.
+
+A node's `steps` yields every model call and every piece of I/O as an `Effect` and returns the state
+update. `invoke` performs the effects one way, `ainvoke` the other, so the twins cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.prebuilt import ToolRuntime
+from langgraph.runtime import Runtime, get_runtime
+
+__all__ = ["Effect", "Node", "Run", "Steps", "Update", "ask", "io"]
+
+Update = dict[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something a node needs done, and how to do it in either world."""
+
+    run: Callable[[], Any]
+    arun: Callable[[], Awaitable[Any]]
+
+
+Steps = Generator[Effect, Any, T]
+"""A core: yields effects, is sent their results (or thrown their errors), returns a T."""
+
+
+def io(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Effect:
+    """An effect that blocks: in async code it runs in a thread."""
+    return Effect(
+        run=lambda: function(*args, **kwargs),
+        arun=lambda: asyncio.to_thread(function, *args, **kwargs),
+    )
+
+
+def ask(function: Callable[..., Any], *args: Any) -> Effect:
+    """An effect that calls a function of the application's, which may be asynchronous."""
+
+    async def arun() -> Any:
+        result = function(*args)
+        return await result if inspect.isawaitable(result) else result
+
+    return Effect(run=lambda: function(*args), arun=arun)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where a node runs.
+
+    Attributes:
+        config: The configuration to pass on, with callbacks.
+        runtime: LangGraph's runtime; None outside a graph.
+    """
+
+    config: RunnableConfig
+    runtime: Runtime[Any] | ToolRuntime[Any, Any] | None
+
+    @property
+    def thread_id(self) -> str | None:
+        """The id of the thread, or None without a checkpointer."""
+        thread_id = (self.config.get("configurable") or {}).get("thread_id")
+        return None if thread_id is None else str(thread_id)
+
+    def emit(self, event: str, **facts: Any) -> None:
+        """Send an event to `stream_mode="custom"`: `{"type": event, **facts}`."""
+        if self.runtime is not None:
+            self.runtime.stream_writer({"type": event, **facts})
+
+
+class Node(Runnable[Any, Update], ABC):
+    """A node of the agent graph that can be used in any other `StateGraph` too.
+
+    It reads and writes the channels of `ThreadState` that its docstring names.
+    """
+
+    @abstractmethod
+    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
+        """Do the node's work; yield effects, return the update."""
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:
+        """Run the node on a state."""
+        steps = self.steps(input, _run(config))
+        try:
+            effect = next(steps)
+            while True:
+                try:
+                    result = effect.run()
+                except BaseException as error:
+                    effect = steps.throw(error)
+                else:
+                    effect = steps.send(result)
+        except StopIteration as done:
+            return _update(done)
+        finally:
+            steps.close()
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:
+        """Run the node on a state, asynchronously."""
+        steps = self.steps(input, _run(config))
+        try:
+            effect = next(steps)
+            while True:
+                try:
+                    result = await effect.arun()
+                except BaseException as error:
+                    effect = steps.throw(error)
+                else:
+                    effect = steps.send(result)
+        except StopIteration as done:
+            return _update(done)
+        finally:
+            steps.close()
+
+
+def _update(done: StopIteration) -> Update:
+    update: Update = done.value
+    return update
+
+
+def _run(config: RunnableConfig | None) -> Run:
+    try:
+        runtime = get_runtime()
+    except RuntimeError:
+        runtime = None
+    return Run(config or {}, runtime)

@@ -1,0 +1,145 @@
+"""`reasoning`: project the context, call the model, record the answer or an overflow."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, patch_config
+from langgraph.constants import TAG_NOSTREAM
+
+from ..state.decisions import OverflowState
+from ..state.due import next_due
+from ..state.overflow import Overflow, classify_overflow
+from ..state.policy import ContextPolicy
+from ..state.projection import ContextView, view_context
+from ..state.replacement import well_formed_message
+from .models import Model, call_model, input_tokens
+from .node import Node, Run, Steps, Update, ask
+
+__all__ = ["ReasoningNode"]
+
+ATTEMPTS = 1
+"""Overflows that are answered by a forced compaction; the next one is the caller's."""
+
+
+class ReasoningNode(Node):
+    """Sends the projection to the model and appends its answer to `messages`.
+
+    Also writes `usage` (the provider's count, baseline of the next estimate) and, when the request
+    did not fit, `overflow` instead of an answer. A second overflow in the same step, and every
+    other error, is raised as the provider's own: nothing is written, and the thread can be resumed
+    here. If results that came in together make something due, nothing is sent yet.
+
+    Args:
+        policy: The agent's policy.
+        model: The model, with the tools bound.
+        structured: A model that returns the structured response, or None.
+    """
+
+    def __init__(
+        self,
+        policy: ContextPolicy,
+        model: Model,
+        *,
+        structured: Runnable[Any, Any] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.model = model
+        self.structured = structured
+
+    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
+        """Make one request."""
+        system = yield from self._system(state, run)
+        view = view_context(state, self.policy, system=system)
+        view.budget.check(**{name: view.parts[name] for name in ("system", "tools", "reference")})
+        if state.get("fresh_results") and next_due(view) is not None:
+            # Parallel calls each saw their own result only; together they may be too much.
+            return {}
+        try:
+            answer = yield call_model(self.model, view.messages, run.config)
+        except Exception as error:
+            overflow = classify_overflow(error)
+            if overflow is None or not self._may_recover(view):
+                raise
+            return self._overflowed(view, overflow, run)
+        overflow = classify_overflow(answer)
+        if overflow is not None and self._may_recover(view):
+            return self._overflowed(view, overflow, run)
+        answer = _prepared(answer, view)
+        update: Update = {"messages": [answer]}
+        counted = input_tokens(answer)
+        update["usage"] = view.usage_of_request(counted or 0)
+        if view.overflow.get("attempts"):
+            update["overflow"] = OverflowState(limit=view.overflow.get("limit"))
+        if self.structured is not None and not answer.tool_calls and not answer.invalid_tool_calls:
+            config = patch_config(run.config, run_name="structured_response")
+            config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
+            request = [
+                *view.messages,
+                answer,
+                HumanMessage("Give your answer in the given schema."),
+            ]
+            update["structured_response"] = yield call_model(self.structured, request, config)
+        return update
+
+    def _system(self, state: Mapping[str, Any], run: Run) -> Steps[SystemMessage | None]:
+        """Resolve the system prompt; a callable is asked before every request."""
+        prompt = self.policy.system
+        if not callable(prompt):
+            return prompt
+        text = yield ask(prompt, state, run.runtime)
+        return text if isinstance(text, SystemMessage) else SystemMessage(str(text))
+
+    def _may_recover(self, view: ContextView) -> bool:
+        compaction = self.policy.compaction
+        return (
+            compaction is not None
+            and compaction.enabled
+            and view.overflow.get("attempts", 0) < ATTEMPTS
+        )
+
+    def _overflowed(self, view: ContextView, overflow: Overflow, run: Run) -> Update:
+        """Record the overflow, and the limit if the provider named one below what we believed."""
+        known = view.overflow.get("limit")
+        limits = [n for n in (known, overflow.limit) if n]
+        if overflow.kind != "context_window":
+            limits = [known] if known else []
+        run.emit(
+            "overflow",
+            kind=overflow.kind,
+            limit=overflow.limit,
+            requested=overflow.requested,
+            estimated=view.tokens,
+        )
+        return {
+            "overflow": OverflowState(
+                attempts=view.overflow.get("attempts", 0) + 1,
+                limit=min(limits) if limits else None,
+            )
+        }
+
+
+def _prepared(answer: AIMessage, view: ContextView) -> AIMessage:
+    """Return the answer with ids that nothing in the thread has yet: nothing is overwritten."""
+    update: dict[str, Any] = {}
+    if not answer.id or view.journal.position(answer.id) is not None:
+        update["id"] = f"run-{uuid.uuid4()}"
+    if isinstance(answer.content, str):  # content blocks repeat the ids of their calls
+        own: set[str] = set()
+        known = view.journal.calls
+        calls = [_with_fresh_id(call, known, own) for call in answer.tool_calls]
+        invalid = [_with_fresh_id(call, known, own) for call in answer.invalid_tool_calls]
+        if calls != answer.tool_calls or invalid != answer.invalid_tool_calls:
+            update |= {"tool_calls": calls, "invalid_tool_calls": invalid}
+    answer = answer.model_copy(update=update) if update else answer
+    return well_formed_message(answer)
+
+
+def _with_fresh_id(call: Any, known: set[str], own: set[str]) -> Any:
+    if call["id"] and call["id"] not in known and call["id"] not in own:
+        own.add(call["id"])
+        return call
+    return {**call, "id": f"call_{uuid.uuid4().hex[:24]}"}

@@ -1,0 +1,1 @@
+"""What a thread is: channels, configuration, the projection, counting. Pure."""

@@ -1,0 +1,230 @@
+"""The conversation part of a request: the journal from the cut on, shown and repaired.
+
+A `Body` is built once and then extended by what is new, so that a step costs what the step added.
+It is never changed after it was handed out: extending makes a new one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    InvalidToolCall,
+    ToolCall,
+    ToolMessage,
+)
+
+from .counting import count_known, count_message, text_of
+from .decisions import Decisions
+from .journal import Journal
+from .policy import ContextPolicy
+from .replacement import as_shown
+
+__all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
+
+INTERRUPTED = "[interrupted: this tool call did not finish; whether it had an effect is not known]"
+
+
+def call_ids(message: AnyMessage) -> list[str]:
+    """Return the ids of all tool calls in a message, those with invalid arguments included."""
+    if not isinstance(message, AIMessage):
+        return []
+    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    return list(dict.fromkeys(call["id"] for call in calls if call["id"]))
+
+
+def interrupted_result(call_id: str, message: AIMessage) -> ToolMessage:
+    """Return the result that stands in for one that never came."""
+    calls = [*message.tool_calls, *message.invalid_tool_calls]
+    name = next((call["name"] for call in calls if call["id"] == call_id), None)
+    return ToolMessage(
+        INTERRUPTED,
+        tool_call_id=call_id,
+        name=name,
+        id=f"interrupted-{message.id}-{call_id}",
+        status="error",
+    )
+
+
+@dataclass(slots=True)
+class Body:
+    """What is shown of the journal from the cut on.
+
+    Attributes:
+        start: First journal position considered.
+        covered: Journal messages considered so far, from the beginning.
+        messages: The messages as they are shown, in request order.
+        sources: The journal position of each, or -1 for a result that stands in for a missing one.
+        tokens: The estimated tokens of each.
+        total: Their sum.
+        masked: Tokens hidden by masks.
+        evicted: Tokens hidden by evictions.
+        unanswered: Calls of the last assistant message that have no result yet.
+    """
+
+    start: int
+    covered: int
+    messages: list[AnyMessage] = field(default_factory=list)
+    sources: list[int] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    total: int = 0
+    masked: int = 0
+    evicted: int = 0
+    unanswered: tuple[str, ...] = ()
+    _caller: AIMessage | None = None
+    _stand_ins: dict[str, int] = field(default_factory=dict)
+    _policy: ContextPolicy | None = None
+    _masked_before: int = 0
+    _evictions: int = 0
+
+    def interrupted(self) -> list[AnyMessage]:
+        """Return a result for every call that has none in the journal."""
+        stand_ins = [m for m, at in zip(self.messages, self.sources, strict=True) if at < 0]
+        caller = self._caller
+        if caller is None:
+            return stand_ins
+        return [*stand_ins, *(interrupted_result(call, caller) for call in self.unanswered)]
+
+    def open_calls(self) -> list[ToolCall | InvalidToolCall]:
+        """Return the calls of the last answer that have no result yet, in order."""
+        if self._caller is None:
+            return []
+        calls = [*self._caller.tool_calls, *self._caller.invalid_tool_calls]
+        first = {call["id"]: call for call in reversed(calls)}
+        return [first[call_id] for call_id in self.unanswered]
+
+    def _extend(self, journal: Journal, decisions: Decisions, policy: ContextPolicy) -> None:
+        for at in range(max(self.covered, self.start), len(journal)):
+            self._take(journal, at, decisions, policy)
+        self.covered = len(journal)
+
+    def _take(self, journal: Journal, at: int, decisions: Decisions, policy: ContextPolicy) -> None:
+        message = journal[at]
+        if isinstance(message, ToolMessage):
+            self._take_result(message, journal, at, decisions, policy)
+            return
+        if isinstance(message, AIMessage):
+            calls = call_ids(message)
+            if not calls and not _says_something(message):
+                return  # providers refuse an assistant turn that is empty
+            self._settle()
+            self._caller, self.unanswered = message, tuple(calls)
+            journal.calls.update(calls)
+            for call_id in calls:
+                self._stand_ins.pop(call_id, None)
+        else:
+            self._settle()
+        self._put(*self._shown(message, journal, at, decisions, policy), source=at)
+
+    def _take_result(
+        self,
+        message: ToolMessage,
+        journal: Journal,
+        at: int,
+        decisions: Decisions,
+        policy: ContextPolicy,
+    ) -> None:
+        """Place a result after its call; a second one, or one without a call, is not shown."""
+        call_id = message.tool_call_id
+        if call_id in self.unanswered:
+            self.unanswered = tuple(c for c in self.unanswered if c != call_id)
+            self._put(*self._shown(message, journal, at, decisions, policy), source=at)
+        elif call_id in self._stand_ins:
+            place = self._stand_ins.pop(call_id)
+            shown, tokens = self._shown(message, journal, at, decisions, policy)
+            self.total += tokens - self.tokens[place]
+            self.messages[place], self.tokens[place], self.sources[place] = shown, tokens, at
+
+    def _settle(self) -> None:
+        """Before another turn begins, every open call gets a result."""
+        for call_id in self.unanswered:
+            assert self._caller is not None
+            self._stand_ins[call_id] = len(self.messages)
+            result = interrupted_result(call_id, self._caller)
+            self._put(result, count_message(result), source=-1)
+        self.unanswered = ()
+
+    def _shown(
+        self,
+        message: AnyMessage,
+        journal: Journal,
+        at: int,
+        decisions: Decisions,
+        policy: ContextPolicy,
+    ) -> tuple[AnyMessage, int]:
+        eviction = decisions.evictions.get(message.id or "")
+        masked = at < decisions.masked
+        shown = as_shown(message, masked=masked, eviction=eviction, policy=policy)
+        if shown is message:
+            return message, count_known(message, journal)
+        tokens = count_message(shown)
+        hidden = count_known(message, journal) - tokens
+        if masked:
+            self.masked += max(0, hidden)
+        elif eviction is not None:
+            self.evicted += max(0, hidden)
+        return shown, tokens
+
+    def _put(self, message: AnyMessage, tokens: int, source: int) -> None:
+        self.messages.append(message)
+        self.tokens.append(tokens)
+        self.sources.append(source)
+        self.total += tokens
+
+
+def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Body:
+    """Return the body for these decisions, extending the remembered one if it still fits."""
+    leading = leading_system_messages(journal)
+    start = max(decisions.cut, leading)
+    known = journal.memo
+    if not (
+        isinstance(known, Body)
+        and known._policy is policy
+        and known.start == start
+        and known._masked_before == decisions.masked
+        and known.covered <= len(journal)
+        and _only_new_evictions(known, journal, decisions)
+    ):
+        known = Body(start=start, covered=start, _policy=policy, _masked_before=decisions.masked)
+    elif known.covered == len(journal):
+        known._evictions = len(decisions.evictions)
+        return known
+    body = replace(
+        known,
+        messages=known.messages.copy(),
+        sources=known.sources.copy(),
+        tokens=known.tokens.copy(),
+        _stand_ins=known._stand_ins.copy(),
+        _evictions=len(decisions.evictions),
+    )
+    body._extend(journal, decisions, policy)
+    journal.memo = body
+    return body
+
+
+def leading_system_messages(journal: Journal) -> int:
+    """Return how many system messages stand at the very beginning of the journal."""
+    count = 0
+    while count < len(journal) and journal[count].type == "system":
+        count += 1
+    return count
+
+
+def _only_new_evictions(known: Body, journal: Journal, decisions: Decisions) -> bool:
+    """Whether every eviction recorded since concerns messages that the body has not taken yet."""
+    if len(decisions.evictions) < known._evictions:
+        return False
+    new = islice(decisions.evictions, known._evictions, None)
+    return all((journal.position(i) or 0) >= known.covered for i in new)
+
+
+def _says_something(message: AIMessage) -> bool:
+    if isinstance(message.content, str):
+        return bool(message.content.strip())
+    return any(
+        not isinstance(block, dict) or block.get("type") != "text" or block.get("text", "").strip()
+        for block in message.content
+    ) or bool(text_of(message.content).strip())

@@ -1,0 +1,140 @@
+"""Where a compaction may cut the conversation, and whether it should."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from langchain_core.messages import ToolMessage
+
+from .body import leading_system_messages
+from .config import CompactionConfig
+from .projection import ContextView
+
+__all__ = ["Cut", "choose_cut", "compaction_due"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A legal cut.
+
+    Attributes:
+        position: Journal position of the first message that stays.
+        through: Id of the last message that goes.
+        size: Journal messages before the cut, leading system messages not counted.
+        shown: How many messages of the body go.
+        removed: Tokens that they take in the request.
+    """
+
+    position: int
+    through: str
+    size: int
+    shown: int
+    removed: int
+
+
+def compaction_due(view: ContextView) -> Cut | None:
+    """Return the cut to make now, or None if compaction is not due.
+
+    It is asked for by the number of messages since the last cut, by the tokens of the
+    conversation, or by the share of the window that the request takes. It is due if the cut makes
+    enough progress; above the request limit any progress is enough.
+    """
+    config = view.policy.compaction
+    if config is None or not config.enabled:
+        return None
+    budget = view.budget
+    conversation = view.tokens - budget.overhead
+    above = view.tokens > budget.request_limit
+    asked = (
+        above
+        or 0 < config.trigger_messages <= len(view.body.messages)
+        or conversation >= (config.trigger_tokens or budget.conversation)
+        or view.tokens > config.threshold * view.window
+    )
+    if not asked or _paused(view, config, conversation):
+        return None
+    keep = _first_kept(view, config)
+    needed = 1 if above else config.min_progress * view.body.total
+    if sum(view.body.tokens[:keep]) < needed:
+        return None
+    cut = choose_cut(view, keep)
+    return cut if cut is not None and cut.removed >= needed else None
+
+
+def choose_cut(view: ContextView, keep: int | None = None) -> Cut | None:
+    """Return the legal cut nearest to a place in the body, or None if there is none.
+
+    A later place is preferred, so that the kept tail does not grow over what was asked for; the
+    last step always stays.
+
+    Args:
+        view: The projection.
+        keep: Index in the body of the first message to keep; None: as the configuration says.
+    """
+    body = view.body
+    if not body.messages:
+        return None
+    if keep is None:
+        keep = _first_kept(view, view.policy.compaction or CompactionConfig())
+    last = _last_step(view)
+    legal = _legal_places(view)
+    places = [i for i in range(min(keep, last), last + 1) if legal[i]]
+    if not places:
+        places = [i for i in range(min(keep, last), 0, -1) if legal[i]]
+    if not places:
+        return None
+    place = places[0]
+    position = body.sources[place]
+    through = view.journal[position - 1].id
+    assert through is not None
+    leading = leading_system_messages(view.journal)
+    return Cut(position, through, position - leading, place, sum(body.tokens[:place]))
+
+
+def _first_kept(view: ContextView, config: CompactionConfig) -> int:
+    """Index of the first message of the tail, by tokens or by number, legal or not."""
+    body = view.body
+    last = _last_step(view)
+    if config.keep_tokens == 0:
+        return max(0, min(len(body.messages) - config.keep_messages, last))
+    allowed = view.budget.keep_tokens(config.keep_tokens)
+    index = len(body.messages)
+    while index and allowed >= body.tokens[index - 1]:
+        index -= 1
+        allowed -= body.tokens[index]
+    return min(index, last)
+
+
+def _last_step(view: ContextView) -> int:
+    """Index of the message that opens the last step."""
+    messages = view.body.messages
+    index = len(messages) - 1
+    while index > 0 and isinstance(messages[index], ToolMessage):
+        index -= 1
+    return max(0, index)
+
+
+def _legal_places(view: ContextView) -> list[bool]:
+    """For each index of the body: whether everything before it can go and everything from it on
+    can stay.
+
+    Calls and results stay together, and what has no result in the journal yet stays: a result that
+    arrives later must find its call.
+    """
+    sources, messages = view.body.sources, view.body.messages
+    latest = [-1, *accumulate(sources, max)]
+    settled = [True, *accumulate((s >= 0 for s in sources), operator.and_)]
+    return [
+        i > 0 and settled[i] and sources[i] > latest[i] and not isinstance(messages[i], ToolMessage)
+        for i in range(len(messages))
+    ]
+
+
+def _paused(view: ContextView, config: CompactionConfig, conversation: int) -> bool:
+    """Whether attempts have failed so often that it waits for the conversation to grow."""
+    record = view.compaction
+    if record.get("failures", 0) < config.max_failures:
+        return False
+    return conversation < record.get("failed_at", 0) * 1.1

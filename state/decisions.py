@@ -1,0 +1,159 @@
+"""What nodes record instead of editing messages, and how it is read back.
+
+Each record is a plain dict of JSON types in a channel of its own. `Decisions` is the reading of
+all of them against one journal: ids resolved to positions. An id that no longer resolves means
+"start over from the beginning", never "hide everything".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from typing_extensions import TypedDict
+
+from .journal import Journal
+
+__all__ = ["Compaction", "Decisions", "Eviction", "Memory", "OverflowState", "Usage"]
+
+
+class Eviction(TypedDict):
+    """Where the full text of an evicted message went.
+
+    Keys:
+        path: Its path in the workspace.
+        chars: Its length.
+        preview: Characters shown of its head, and again of its tail.
+    """
+
+    path: str
+    chars: int
+    preview: int
+
+
+class Compaction(TypedDict, total=False):
+    """A summary and how far it reaches; always replaced whole.
+
+    Keys:
+        summary: What the model sees instead of the messages before the cut.
+        size: Journal messages covered, leading system messages not counted.
+        through: Id of the last message covered.
+        human: Id of the newest human message then. If the cut has passed it, it is shown again.
+        generation: Grows by one with every commit.
+        failures: Attempts in a row that came to nothing.
+        failed_at: Conversation tokens at the last of them.
+    """
+
+    summary: str
+    size: int
+    through: str
+    human: str | None
+    generation: int
+    failures: int
+    failed_at: int
+
+
+class Memory(TypedDict):
+    """The reference text of this call (memory and further material) and its digest."""
+
+    text: str
+    digest: str
+
+
+class OverflowState(TypedDict, total=False):
+    """An overflow met in this reasoning step, and what was learned from it.
+
+    Keys:
+        attempts: Overflows met since the last answer.
+        pending: Whether a forced compaction is due before the next request.
+        limit: The provider's own limit in tokens, once it has named one.
+    """
+
+    attempts: int
+    pending: bool
+    limit: int | None
+
+
+class Usage(TypedDict, total=False):
+    """What the provider counted for the last request.
+
+    Keys:
+        input_tokens: The provider's count of the whole request, cached tokens included.
+        estimated: Our own estimate of the same request.
+        covered: Id of the last journal message in it.
+        decisions: Fingerprint of the decisions that shaped it.
+        evictions: Number of evictions recorded then.
+        system_tokens: Estimated tokens of the system prompt that was sent.
+    """
+
+    input_tokens: int
+    estimated: int
+    covered: str | None
+    decisions: str
+    evictions: int
+    system_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """All recorded decisions, resolved against one journal.
+
+    Attributes:
+        cut: Position of the first message that is shown in its place; 0 without a compaction.
+        masked: Tool results before this position may show the placeholder.
+        summary: The summary, or "" without one.
+        size: Messages that the summary covers.
+        generation: Number of compactions committed.
+        again: Position of the human message that is shown again after the reference, or None.
+        evictions: Message id to where its text went.
+        memory: The reference text of this call, or "".
+    """
+
+    cut: int
+    masked: int
+    summary: str
+    size: int
+    generation: int
+    again: int | None
+    evictions: Mapping[str, Eviction]
+    memory: str
+
+    @classmethod
+    def read(cls, state: Mapping[str, Any], journal: Journal) -> Decisions:
+        """Resolve the decisions in `state` against its journal."""
+        record = cast(Compaction, state.get("compaction") or {})
+        through = journal.position(record.get("through"))
+        cut = 0 if through is None else through + 1
+        masked = journal.position(state.get("masked_through"))
+        memory: Memory | None = state.get("memory") or None
+        return cls(
+            cut=cut,
+            masked=0 if masked is None else masked + 1,
+            summary=record.get("summary", "") if cut else "",
+            size=record.get("size", 0) if cut else 0,
+            generation=record.get("generation", 0),
+            again=_shown_again(journal, cut, record.get("human")) if cut else None,
+            evictions=state.get("evictions") or {},
+            memory=memory["text"] if memory else "",
+        )
+
+
+def newest_human(journal: Journal, before: int | None = None) -> int | None:
+    """Return the position of the newest human message (before a position), or None."""
+    for at in range((len(journal) if before is None else before) - 1, -1, -1):
+        if journal[at].type == "human":
+            return at
+    return None
+
+
+def _shown_again(journal: Journal, cut: int, recorded: str | None) -> int | None:
+    """The human message to repeat after the reference, so that every request has the newest one.
+
+    The recorded one stays, even when newer ones have arrived: dropping it would change the prefix.
+    If it is gone from the journal, the newest that is left takes its place.
+    """
+    at = journal.position(recorded)
+    if at is None:
+        at = newest_human(journal)
+    return at if at is not None and at < cut else None

@@ -1,0 +1,50 @@
+"""What is due before the next request: the questions, in their order."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .cut import compaction_due
+from .mask import mask_pays, mask_relieves, next_mask
+from .oversize import oversized
+from .projection import ContextView
+
+__all__ = ["Due", "compact_is_due", "evict_is_due", "mask_is_due", "next_due"]
+
+Due = Literal["evict", "mask", "compact"]
+
+
+def next_due(view: ContextView, *, after: Due | None = None) -> Due | None:
+    """Return the first thing that is due, or None if the request can be made.
+
+    Args:
+        view: The projection.
+        after: What has just been done: only the later questions are asked.
+    """
+    if after is None and evict_is_due(view):
+        return "evict"
+    if after in (None, "evict") and mask_is_due(view):
+        return "mask"
+    return "compact" if compact_is_due(view) else None
+
+
+def evict_is_due(view: ContextView) -> bool:
+    """Is a text oversized and not yet evicted?"""
+    return bool(oversized(view))
+
+
+def mask_is_due(view: ContextView) -> bool:
+    """Does moving the mask boundary pay, or does it spare a compaction?"""
+    move = next_mask(view)
+    if move is None:
+        return False
+    if mask_pays(view, move):
+        return True
+    if compact_is_due(view):
+        return mask_relieves(view, move)
+    return view.tokens > view.budget.request_limit
+
+
+def compact_is_due(view: ContextView) -> bool:
+    """Is compaction due?"""
+    return compaction_due(view) is not None

@@ -1,0 +1,42 @@
+"""The errors that longthread raises itself.
+
+A provider's own errors are never wrapped: what the model's client raised is what the caller sees.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ConfigurationError", "LongthreadError", "ThreadBudgetError", "WorkspaceError"]
+
+
+class LongthreadError(Exception):
+    """Base of every error that longthread raises itself.
+
+    Args:
+        message: What is wrong, the offending value included, and what to do about it.
+        code: A stable, machine-readable name of the kind of error.
+    """
+
+    code: str = "LONGTHREAD_ERROR"
+
+    def __init__(self, message: str, *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+
+
+class ConfigurationError(LongthreadError, ValueError):
+    """An argument or setting cannot be used: names the field, the value and the fix."""
+
+    code = "INVALID_CONFIGURATION"
+
+
+class ThreadBudgetError(LongthreadError):
+    """What has to be in every request leaves no room for the conversation."""
+
+    code = "NO_ROOM_FOR_CONVERSATION"
+
+
+class WorkspaceError(LongthreadError):
+    """A workspace refused a name or a path, or could not be read or written."""
+
+    code = "WORKSPACE_ERROR"

@@ -1,0 +1,166 @@
+"""The thread's journal: an append-only list of messages that is cheap to extend.
+
+LangGraph's own message reducers do work in proportion to the whole thread on every write. A
+`Journal` is copied when something is appended (streamed values and pending checkpoints hold the
+old copy), but the copies share one index from message id to position, so a step costs what is new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    BaseMessageChunk,
+    RemoveMessage,
+    convert_to_messages,
+    message_chunk_to_message,
+)
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+_ROLES = frozenset({"user", "human", "assistant", "ai", "system", "developer"})
+
+__all__ = ["Journal", "append_messages", "as_journal"]
+
+
+class Journal(list[AnyMessage]):
+    """Messages of one thread, oldest first, with positions by id and a place for a memo.
+
+    Never changed in place once it is in a channel: `append_messages` returns a new one.
+
+    Attributes:
+        memo: What a projection of this journal (or of the one it was copied from) has already
+            worked out. It only saves work; what it holds can always be computed again from the
+            messages.
+        calls: Ids of the tool calls that projections have met: an id in it is not free.
+        counts: Token estimates by message id, each good only for the very message object beside it.
+    """
+
+    __slots__ = ("_positions", "calls", "counts", "memo")
+
+    def __init__(self, messages: Iterable[AnyMessage] = ()) -> None:
+        super().__init__(messages)
+        self._positions: dict[str, int] = {m.id: at for at, m in enumerate(self) if m.id}
+        self.calls: set[str] = set()
+        self.counts: dict[str, tuple[AnyMessage, int]] = {}
+        self.memo: Any = None
+
+    def __copy__(self) -> Journal:
+        copy = Journal.__new__(Journal)
+        list.__init__(copy, self)
+        copy._positions = self._positions
+        copy.calls = self.calls
+        copy.counts = self.counts
+        copy.memo = self.memo
+        return copy
+
+    def __reduce__(self) -> tuple[type[Journal], tuple[list[AnyMessage]]]:
+        return (Journal, (list(self),))
+
+    def position(self, message_id: str | None) -> int | None:
+        """Return where the message with this id stands, or None if it is not in this journal."""
+        at = self._positions.get(message_id) if message_id else None
+        # The index is shared with later copies, which may know messages that this one does not
+        # have.
+        if at is None or at >= len(self) or self[at].id != message_id:
+            return None
+        return at
+
+    def _push(self, message: AnyMessage) -> None:
+        at = len(self)
+        if message.id:
+            known = self._positions.setdefault(message.id, at)
+            if known != at:
+                # Another branch of the thread put this id elsewhere: the branches part company
+                # here.
+                self._positions = {m.id: i for i, m in enumerate(self) if m.id}
+                self._positions[message.id] = at
+        self.append(message)
+
+
+def as_journal(messages: Sequence[Any] | None) -> Journal:
+    """Return `messages` as a `Journal`, itself if it is one already.
+
+    Args:
+        messages: Messages, or anything LangChain can turn into messages (dicts, tuples, strings).
+    """
+    if isinstance(messages, Journal):
+        return messages
+    journal = Journal()
+    for message in _coerced(messages or []):
+        journal = _applied(journal, message)
+    return journal
+
+
+def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journal:
+    """Reducer of the `messages` channel: append by id, for `DeltaChannel`.
+
+    Deterministic, batching-invariant, and never changes `state`. A message whose id is known
+    replaces the one in its place; `RemoveMessage` removes one (an unknown id is ignored) or, with
+    `REMOVE_ALL_MESSAGES`, all that came before it; a message without id gets one derived from its
+    place and content, so that replaying the same writes gives the same ids.
+
+    Args:
+        state: The journal so far; the server may hand it back as a plain list of dicts.
+        writes: One entry for each write: a message, anything coercible to one, or a list of these.
+
+    Returns:
+        A new journal, sharing the index of the old one where possible.
+    """
+    journal = as_journal(state)
+    incoming: list[AnyMessage] = []
+    for write in writes:
+        incoming.extend(_coerced(write))
+    journal = journal.__copy__()
+    for message in incoming:
+        journal = _applied(journal, message)
+    return journal
+
+
+def _applied(journal: Journal, message: AnyMessage) -> Journal:
+    if isinstance(message, RemoveMessage):
+        if message.id == REMOVE_ALL_MESSAGES:
+            return Journal()
+        at = journal.position(message.id)
+        return journal if at is None else Journal(journal[:at] + journal[at + 1 :])
+    if not message.id:
+        message = _with_id(message, journal)
+    at = journal.position(message.id)
+    if at is None:
+        journal._push(message)
+    elif journal[at] is not message and journal[at] != message:
+        journal[at] = message
+        journal.memo = None
+    return journal
+
+
+def _coerced(write: Any) -> list[AnyMessage]:
+    """Turn one write into messages; chunks become whole messages.
+
+    A lone pair of role and text is stored as a list, and must be read as one message again.
+    """
+    items = write if isinstance(write, list) and not _is_pair(write) else [write]
+    if not all(isinstance(m, BaseMessage) and not isinstance(m, BaseMessageChunk) for m in items):
+        items = [
+            message_chunk_to_message(m) if isinstance(m, BaseMessageChunk) else m
+            for m in convert_to_messages(items)
+        ]
+    return cast("list[AnyMessage]", items)
+
+
+def _is_pair(write: list[Any]) -> bool:
+    return len(write) == 2 and all(isinstance(part, str) for part in write) and write[0] in _ROLES
+
+
+def _with_id(message: AnyMessage, journal: Journal) -> AnyMessage:
+    """Return a copy with an id that depends only on place and content, and is free."""
+    digest = hashlib.sha256(repr(message).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    at = len(journal)
+    fresh = f"lt-{at}-{digest}"
+    while journal.position(fresh) is not None:
+        at += 1
+        fresh = f"lt-{at}-{digest}"
+    return message.model_copy(update={"id": fresh})

@@ -1,0 +1,54 @@
+"""Everything about an agent that shapes what its model is sent, apart from the thread itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import SystemMessage
+
+from .config import CompactionConfig, MaskingConfig, MemoryConfig, ToolResultEvictionConfig
+from .counting import count_schemas
+
+__all__ = ["ContextPolicy"]
+
+SystemPrompt = SystemMessage | Callable[[Any, Any], "str | SystemMessage"]
+
+
+@dataclass(frozen=True, eq=False)
+class ContextPolicy:
+    """The fixed half of a projection; the other half is the thread's state.
+
+    Attributes:
+        window: The model's context window in tokens (a limit learned from an overflow may be
+            lower).
+        output_reserve: Tokens that the model may answer with, if it says so itself.
+        system: The system prompt; a callable gets state and runtime before every model call.
+        tools: Schemas of the tools, as the model is sent them (OpenAI function format).
+        read_tool: Name of the tool that reads an evicted text back; None: there is none.
+        eviction: See `ToolResultEvictionConfig`; None: off.
+        masking: See `MaskingConfig`; None: off.
+        compaction: See `CompactionConfig`; None: off.
+        memory: See `MemoryConfig`; None: off.
+    """
+
+    window: int = 64_000
+    output_reserve: int | None = None
+    system: SystemPrompt | None = None
+    tools: tuple[Mapping[str, Any], ...] = ()
+    read_tool: str | None = None
+    eviction: ToolResultEvictionConfig | None = None
+    masking: MaskingConfig | None = None
+    compaction: CompactionConfig | None = None
+    memory: MemoryConfig | None = None
+
+    def __post_init__(self) -> None:
+        # Counted once: a schema never changes, and every request carries it.
+        object.__setattr__(self, "_tools_tokens", count_schemas(self.tools))
+
+    @property
+    def tools_tokens(self) -> int:
+        """Estimated tokens of the tool schemas."""
+        tokens: int = self.__dict__["_tools_tokens"]
+        return tokens

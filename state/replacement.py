@@ -1,0 +1,142 @@
+"""How one message is shown: itself, a preview of its evicted text, or the mask's placeholder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from langchain_core.messages import (
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from .config import MaskingConfig
+from .counting import RESULT_OVERHEAD, count_text, is_media, text_of
+from .decisions import Eviction
+from .policy import ContextPolicy
+from .reference import render_note
+from .text import head_and_tail, well_formed
+
+__all__ = [
+    "as_evicted",
+    "as_masked",
+    "as_shown",
+    "is_maskable",
+    "is_reasoning",
+    "masked_tokens",
+    "well_formed_message",
+]
+
+_REASONING = ("thinking", "redacted_thinking", "reasoning")
+M = TypeVar("M", bound=BaseMessage)
+
+
+def is_maskable(
+    message: AnyMessage, eviction: Eviction | None, masking: MaskingConfig | None
+) -> bool:
+    """Whether the mask, once its boundary has passed this message, hides it."""
+    if masking is None or not isinstance(message, ToolMessage):
+        return False
+    if message.name in masking.exclude_tools:
+        return False
+    length = len(text_of(message.content))
+    if length < masking.min_chars:
+        return False
+    return eviction is not None or length > len(_placeholder(message, eviction, masking))
+
+
+def as_masked(
+    message: ToolMessage, eviction: Eviction | None, masking: MaskingConfig
+) -> ToolMessage:
+    """Return the message with the placeholder for its content; its call id stays."""
+    return message.model_copy(
+        update={"content": _placeholder(message, eviction, masking), "artifact": None}
+    )
+
+
+def masked_tokens(message: ToolMessage, eviction: Eviction | None, masking: MaskingConfig) -> int:
+    """Return the tokens that the masked message takes, without making it."""
+    return RESULT_OVERHEAD + count_text(_placeholder(message, eviction, masking))
+
+
+def as_evicted(
+    message: ToolMessage | HumanMessage, eviction: Eviction, policy: ContextPolicy
+) -> AnyMessage:
+    """Return the message with head and tail of its text and a line that says where it all is."""
+    head, tail = head_and_tail(text_of(message.content), eviction["preview"])
+    how = f"; read it with {policy.read_tool}" if policy.read_tool else ""
+    line = f"[{eviction['chars']} characters in all; full text at {eviction['path']}{how}]"
+    preview = f"{head}\n\n{line}\n\n{tail}" if head or tail else line
+    media = [] if isinstance(message.content, str) else list(filter(is_media, message.content))
+    content: str | list[Any] = [{"type": "text", "text": preview}, *media] if media else preview
+    return message.model_copy(update={"content": content})
+
+
+def as_shown(
+    message: AnyMessage, *, masked: bool, eviction: Eviction | None, policy: ContextPolicy
+) -> AnyMessage:
+    """Return what the model is shown of a message; the message itself if nothing applies."""
+    if (
+        masked
+        and isinstance(message, ToolMessage)
+        and policy.masking is not None
+        and is_maskable(message, eviction, policy.masking)
+    ):
+        return as_masked(message, eviction, policy.masking)
+    if eviction is not None and isinstance(message, (ToolMessage, HumanMessage)):
+        return well_formed_message(as_evicted(message, eviction, policy))
+    if isinstance(message, SystemMessage):
+        text = render_note(text_of(message.content), source="system message in the conversation")
+        return HumanMessage(well_formed(text), id=message.id)
+    return well_formed_message(message)
+
+
+def _placeholder(message: ToolMessage, eviction: Eviction | None, masking: MaskingConfig) -> str:
+    notes = []
+    if eviction is not None:
+        notes.append(f"full text at {eviction['path']}")
+    media = _media_count(message.content)
+    if media:
+        notes.append("1 attachment" if media == 1 else f"{media} attachments")
+    return f"{masking.placeholder} ({'; '.join(notes)})" if notes else masking.placeholder
+
+
+def _media_count(content: str | Sequence[Any]) -> int:
+    return 0 if isinstance(content, str) else sum(map(is_media, content))
+
+
+def is_reasoning(block: Any) -> bool:
+    """Whether a content block is a model's reasoning, which providers sign."""
+    return isinstance(block, dict) and block.get("type") in _REASONING
+
+
+def well_formed_message(message: M) -> M:
+    """Return the message if all its text can be encoded as UTF-8, else a copy where it can."""
+    content = _clean(message.content)
+    if content is message.content:
+        return message
+    if isinstance(content, list):
+        # Signed reasoning may be left out, but never altered.
+        pairs = zip(content, message.content, strict=True)
+        content = [new for new, old in pairs if new is old or not is_reasoning(old)]
+    return message.model_copy(update={"content": content})
+
+
+def _clean(value: Any) -> Any:
+    """Return the value itself if all its text can be encoded, else a copy where it can."""
+    if isinstance(value, str):
+        return value if value.isascii() else _same_if_equal(value, well_formed(value))
+    if isinstance(value, list):
+        items = [_clean(item) for item in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    if isinstance(value, dict):
+        pairs = {key: _clean(item) for key, item in value.items()}
+        return pairs if any(pairs[key] is not value[key] for key in value) else value
+    return value
+
+
+def _same_if_equal(old: str, new: str) -> str:
+    return old if new == old else new

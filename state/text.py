@@ -1,0 +1,56 @@
+"""Cutting text without breaking it."""
+
+from __future__ import annotations
+
+import regex
+
+__all__ = ["clip_end", "clip_start", "head_and_tail", "well_formed"]
+
+# Longest run of code points that is looked at as one visible character (a family emoji has 11).
+_CLUSTER_REACH = 64
+_CLUSTER = regex.compile(r"\X")
+
+
+def well_formed(text: str) -> str:
+    """Return text that can be encoded as UTF-8: lone surrogates are escaped (``\\udc80``)."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text
+
+
+def clip_end(text: str, length: int) -> str:
+    """Return at most the first `length` characters, never half a visible character."""
+    if len(text) <= length:
+        return text
+    return text[: _boundary_at_or_before(text, max(0, length))]
+
+
+def clip_start(text: str, length: int) -> str:
+    """Return at most the last `length` characters, never half a visible character."""
+    if len(text) <= length:
+        return text
+    at = len(text) - max(0, length)
+    cut = _boundary_at_or_before(text, at)
+    if cut < at:
+        cluster = _CLUSTER.match(text, cut)
+        cut = cluster.end() if cluster else at
+    return text[cut:]
+
+
+def head_and_tail(text: str, length: int) -> tuple[str, str]:
+    """Return the first and the last `length` characters (a quarter of the text if that is less)."""
+    size = min(length, len(text) // 4)
+    return clip_end(text, size), clip_start(text, size)
+
+
+def _boundary_at_or_before(text: str, at: int) -> int:
+    start = max(0, at - _CLUSTER_REACH)
+    boundary = start
+    for cluster in _CLUSTER.finditer(text, start, min(len(text), at + _CLUSTER_REACH)):
+        if cluster.end() > at:
+            # `start` may itself stand inside a character: then no better place is known.
+            return cluster.start() if cluster.start() > start or start == 0 else at
+        boundary = cluster.end()
+    return boundary

@@ -1,0 +1,89 @@
+"""Messages as plain text, for a model that reads about a conversation from outside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from .counting import count_text, is_media, text_of
+from .text import clip_end, head_and_tail, well_formed
+
+__all__ = ["chunked", "transcript"]
+
+_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
+
+
+def transcript(message: AnyMessage, *, result_chars: int | None = None) -> str:
+    """Render one message: its role, its text, its calls, a marker for each attachment.
+
+    Args:
+        message: The message.
+        result_chars: Characters of a tool result to show, head and tail; None: all.
+    """
+    role = _ROLES.get(message.type, message.type)
+    text = text_of(message.content)
+    if isinstance(message, ToolMessage):
+        role = f"tool {message.name}" if message.name else "tool"
+        if result_chars is not None and len(text) > result_chars:
+            head, tail = head_and_tail(text, result_chars // 2)
+            text = f"{head}\n[… {len(text) - len(head) - len(tail):,} characters …]\n{tail}"
+    lines = [f"[{role}]"]
+    if text.strip():
+        lines.append(text)
+    if not isinstance(message.content, str):
+        lines += [f"[attachment: {b.get('type')}]" for b in message.content if is_media(b)]
+    if isinstance(message, AIMessage):
+        for call in message.tool_calls:
+            arguments = json.dumps(call["args"], ensure_ascii=False, default=str)
+            lines.append(f"[calls {call['name']} {arguments}]")
+        for invalid in message.invalid_tool_calls:
+            lines.append(f"[calls {invalid['name']} {invalid['args']}]")
+    return well_formed("\n".join(lines))
+
+
+def chunked(texts: Iterable[str], max_tokens: int) -> list[str]:
+    """Join texts into as few chunks as fit, in order; a text that is too long alone is split.
+
+    Args:
+        texts: The texts; nothing of them is left out.
+        max_tokens: Bound on each chunk.
+
+    Returns:
+        The chunks, none of them empty.
+    """
+    chunks: list[str] = []
+    parts: list[str] = []
+    used = 0
+    for text in texts:
+        for piece in _pieces(text, max_tokens):
+            tokens = count_text(piece) + 2
+            if parts and used + tokens > max_tokens:
+                chunks.append("\n\n".join(parts))
+                parts, used = [], 0
+            parts.append(piece)
+            used += tokens
+    if parts:
+        chunks.append("\n\n".join(parts))
+    return chunks
+
+
+def _pieces(text: str, max_tokens: int) -> Sequence[str]:
+    if not text:
+        return []
+    if count_text(text) <= max_tokens:
+        return [text]
+    pieces = []
+    rest = text
+    while rest:
+        # Four characters a token is the most that ordinary text gets; dense text is halved until
+        # it fits.
+        size = max_tokens * 4
+        piece = clip_end(rest, size) or rest[:1]
+        while size > 1 and count_text(piece) > max_tokens:
+            size = min(size, len(piece)) // 2
+            piece = clip_end(rest, size) or rest[:1]
+        pieces.append(piece)
+        rest = rest[len(piece) :]
+    return pieces

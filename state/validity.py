@@ -1,0 +1,206 @@
+"""What a model may be sent: one class a rule, with the invariant and who refuses its violation.
+
+The projection keeps these rules by construction; the tests hold every request against them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Protocol
+
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+
+from .body import call_ids
+from .counting import text_of
+from .decisions import newest_human
+from .journal import as_journal
+from .replacement import is_reasoning
+
+__all__ = [
+    "RULES",
+    "AnswersAreNotEmpty",
+    "CallsAreAnswered",
+    "NewestHumanIsPresent",
+    "OneResultPerCall",
+    "OneSystemMessage",
+    "ReasoningIsUnaltered",
+    "ResultsFollowTheirCall",
+    "Rule",
+    "TextIsWellFormed",
+    "violations",
+]
+
+Request = Sequence[AnyMessage]
+
+
+class Rule(Protocol):
+    """One invariant of a request."""
+
+    name: ClassVar[str]
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:
+        """Yield what is wrong with a request that was projected from this journal."""
+        ...
+
+
+class ResultsFollowTheirCall:
+    """Every tool result stands right after the assistant message that made the call.
+
+    Only other results of the same message may stand between. OpenAI: "messages with role 'tool'
+    must be a response to a preceding message with 'tool_calls'"; Anthropic: "unexpected
+    `tool_use_id`".
+    """
+
+    name: ClassVar[str] = "results follow their call"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every result that is not right after its call."""
+        open_calls: list[str] = []
+        for at, message in enumerate(request):
+            if isinstance(message, ToolMessage):
+                if message.tool_call_id not in open_calls:
+                    yield f"message {at}: result of {message.tool_call_id!r} without its call"
+            else:
+                open_calls = call_ids(message)
+
+
+class CallsAreAnswered:
+    """No unanswered call is followed by another turn.
+
+    OpenAI: "an assistant message with 'tool_calls' must be followed by tool messages responding to
+    each 'tool_call_id'"; Anthropic: "`tool_use` ids were found without `tool_result` blocks".
+    """
+
+    name: ClassVar[str] = "calls are answered"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every call that another turn follows before its result."""
+        waiting: set[str] = set()
+        for at, message in enumerate(request):
+            if isinstance(message, ToolMessage):
+                waiting.discard(message.tool_call_id)
+                continue
+            if waiting:
+                yield f"message {at}: another turn while {sorted(waiting)} have no result"
+            waiting = set(call_ids(message))
+
+
+class OneResultPerCall:
+    """A call has at most one result. Anthropic: "each tool_use must have a single result"."""
+
+    name: ClassVar[str] = "one result per call"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every further result of the same call."""
+        answered: set[str] = set()
+        for at, message in enumerate(request):
+            if isinstance(message, ToolMessage):
+                if message.tool_call_id in answered:
+                    yield f"message {at}: a second result of {message.tool_call_id!r}"
+                answered.add(message.tool_call_id)
+            else:
+                answered = set()
+
+
+class OneSystemMessage:
+    """There is at most one system message, and it comes first.
+
+    Anthropic and Gemini take the system prompt apart from the conversation; many open models'
+    templates raise on a second one.
+    """
+
+    name: ClassVar[str] = "one system message, first"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every system message that is not the first message."""
+        for at, message in enumerate(request):
+            if at and message.type == "system":
+                yield f"message {at}: a system message inside the conversation"
+
+
+class NewestHumanIsPresent:
+    """The newest human message is in every request: without the question there is no answer."""
+
+    name: ClassVar[str] = "the newest human message is present"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:
+        """Yield the newest human message if the request lacks it."""
+        messages = as_journal(journal)
+        at = newest_human(messages)
+        if at is not None and not any(m.id == messages[at].id for m in request):
+            yield f"the human message {messages[at].id!r} is missing"
+
+
+class ReasoningIsUnaltered:
+    """A turn with reasoning or thinking blocks is shown whole and unaltered, or not at all.
+
+    The blocks are signed; Anthropic: "`thinking` blocks in the latest assistant message cannot be
+    modified".
+    """
+
+    name: ClassVar[str] = "reasoning is unaltered"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:
+        """Yield every turn with reasoning whose content is not the journal's."""
+        originals = {m.id: m for m in journal}
+        for at, message in enumerate(request):
+            if not _has_reasoning(message):
+                continue
+            original = originals.get(message.id)
+            if original is None or original.content != message.content:
+                yield f"message {at}: reasoning was altered"
+
+
+class AnswersAreNotEmpty:
+    """An assistant message says or calls something. Anthropic: "must have non-empty content"."""
+
+    name: ClassVar[str] = "answers are not empty"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every assistant message that is empty."""
+        for at, message in enumerate(request):
+            if isinstance(message, AIMessage) and not call_ids(message) and not message.content:
+                yield f"message {at}: an empty assistant message"
+
+
+class TextIsWellFormed:
+    """All text can be encoded as UTF-8: a lone surrogate breaks the request's JSON everywhere."""
+
+    name: ClassVar[str] = "text is well-formed"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every message with text that cannot be encoded."""
+        for at, message in enumerate(request):
+            try:
+                text_of(message.content).encode("utf-8")
+            except UnicodeEncodeError as error:
+                yield f"message {at}: {error.reason} at character {error.start}"
+
+
+RULES: tuple[Rule, ...] = (
+    ResultsFollowTheirCall(),
+    CallsAreAnswered(),
+    OneResultPerCall(),
+    OneSystemMessage(),
+    NewestHumanIsPresent(),
+    ReasoningIsUnaltered(),
+    AnswersAreNotEmpty(),
+    TextIsWellFormed(),
+)
+
+
+def violations(request: Request, journal: Request) -> list[str]:
+    """Hold a request against every rule.
+
+    Args:
+        request: What `project_context` returned.
+        journal: The journal it was computed from.
+
+    Returns:
+        What is wrong, each with the name of its rule; empty for a valid request.
+    """
+    return [f"{rule.name}: {what}" for rule in RULES for what in rule.violations(request, journal)]
+
+
+def _has_reasoning(message: AnyMessage) -> bool:
+    return isinstance(message.content, list) and any(map(is_reasoning, message.content))

@@ -1,0 +1,130 @@
+"""Small agents for tests: a scripted model, a few tools, and what a run of them leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from longthread import create_agent_graph
+from longthread.graphs.compiled import AgentGraph
+from longthread.graphs.scripted import ScriptedModel
+
+Answer = AIMessage | str | Exception | Callable[[list[BaseMessage]], AIMessage | str]
+
+
+class Scripted:
+    """A script that keeps what it was asked.
+
+    Args:
+        answers: What the agent's own model says, in order; the last one is repeated. An exception is
+            raised, a function is asked.
+        summary: What a summariser is answered (a text, an exception or a function).
+        facts: What an extraction is answered.
+        memory: What a consolidation is answered.
+    """
+
+    def __init__(
+        self,
+        *answers: Answer,
+        summary: Answer = "## Intent\nGo on.",
+        facts: Answer = "NO_REPLY",
+        memory: Answer = "- A fact.",
+    ) -> None:
+        self.answers = list(answers) or ["done"]
+        self.side: dict[str, Answer] = {"summary": summary, "facts": facts, "memory": memory}
+        self.requests: list[list[BaseMessage]] = []
+        self.asked: dict[str, list[list[BaseMessage]]] = {"summary": [], "facts": [], "memory": []}
+
+    def __call__(self, messages: list[BaseMessage]) -> AIMessage | str:
+        """Answer a request."""
+        kind = _kind(messages)
+        if kind is not None:
+            self.asked[kind].append(messages)
+            return _given(self.side[kind], messages)
+        self.requests.append(messages)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return _given(answer, messages)
+
+    @property
+    def model(self) -> ScriptedModel:
+        """A model that follows this script."""
+        return ScriptedModel(script=self)
+
+
+def _given(answer: Answer, messages: list[BaseMessage]) -> AIMessage | str:
+    if isinstance(answer, Exception):
+        raise answer
+    if callable(answer):
+        return answer(messages)
+    return answer.model_copy() if isinstance(answer, AIMessage) else answer
+
+
+def _kind(messages: list[BaseMessage]) -> str | None:
+    first, last = str(messages[0].content), str(messages[-1].content)
+    if "<previous_summary>" in last:
+        return "summary"
+    if first.startswith("You extract what is worth remembering"):
+        return "facts"
+    return "memory" if first.startswith("You maintain MEMORY.md") else None
+
+
+def calls(*ids: str, name: str = "look", **arguments: Any) -> AIMessage:
+    """Return an answer that calls a tool once for each id."""
+    return AIMessage(
+        "", tool_calls=[{"name": name, "args": {"at": i, **arguments}, "id": i} for i in ids]
+    )
+
+
+def look(at: str) -> str:
+    """Look at something."""
+    return f"saw {at}"
+
+
+def agent(
+    script: Scripted, tmp_path: Path, tools: Sequence[Any] = (look,), **options: Any
+) -> AgentGraph:
+    """Make an agent with an in-memory checkpointer and a workspace of its own."""
+    options.setdefault("checkpointer", InMemorySaver())
+    return create_agent_graph(script.model, tools, workspace=tmp_path / "workspace", **options)
+
+
+def thread(name: str = "t") -> dict[str, Any]:
+    """Return the config of a thread."""
+    return {"configurable": {"thread_id": name}}
+
+
+def say(text: str) -> dict[str, Any]:
+    """Return the input of a call."""
+    return {"messages": [("user", text)]}
+
+
+def nodes_run(graph: AgentGraph, given: Any, config: dict[str, Any]) -> list[str]:
+    """Run a call and return the nodes that ran, in order."""
+    return [
+        name for chunk in graph.stream(given, config, stream_mode="updates") for name in chunk
+    ]
+
+
+def contents(messages: Sequence[AnyMessage]) -> list[str]:
+    """Return the texts of messages."""
+    return [str(m.content) for m in messages]
+
+
+def overflow_error(limit: int = 4_000, requested: int = 5_000) -> openai.BadRequestError:
+    """Return what an OpenAI client raises when a request does not fit."""
+    request = httpx.Request("POST", "http://127.0.0.1/v1/chat/completions")
+    error = {
+        "message": f"This model's maximum context length is {limit} tokens. However, your messages "
+        f"resulted in {requested} tokens. Please reduce the length of the messages.",
+        "type": "invalid_request_error",
+        "param": "messages",
+        "code": "context_length_exceeded",
+    }
+    response = httpx.Response(400, json={"error": error}, request=request)
+    return openai.BadRequestError("Error code: 400", response=response, body=error)
