@@ -95,7 +95,7 @@ _BLOCKS: list[tuple[int, float]] = [
     (0x200B, 0.80),  # zero-width joiners
     (0x2300, 1.80),  # technical and geometric symbols
     (0x2600, 2.00),  # symbols
-    (0x2700, 1.40),  # dingbats
+    (0x2700, 1.30),  # dingbats
     (0x2B00, 1.90),
     (0x2E80, 1.80),
     (0x3000, 1.00),  # ideographic punctuation
@@ -103,21 +103,24 @@ _BLOCKS: list[tuple[int, float]] = [
     (0x30A0, 0.50),  # Katakana
     (0x3100, 1.80),
     (0xA000, 1.80),
-    (0xAC00, 0.75),  # Hangul
+    (0xAC00, 1.15),  # Hangul, but for the syllables below
     (0xD800, 1.00),  # a lone surrogate is sent as a replacement character
     (0xE000, 2.00),
     (0xFE00, 0.50),  # variation selectors
     (0xFE10, 0.95),  # full-width forms
     (0x10000, 3.00),
     (0x1F1E6, 1.80),  # flags
-    (0x1F200, 2.30),  # pictures
+    (0x1F200, 2.10),  # pictures
     (0x1F3FB, 1.90),  # skin tones
-    (0x1F400, 2.00),
+    (0x1F400, 1.90),
     (0x1F600, 0.90),  # faces
-    (0x1F650, 2.30),
+    (0x1F650, 2.10),
     (0x20000, 3.00),
 ]
 _BLOCK_STARTS = [start for start, _ in _BLOCKS]
+# The endings and particles of Korean: mostly inside a longer token.
+_COMMON_HANGUL = frozenset("다이는을하에로지를가니한의서고수자기은일시있정사리으면도어용")
+_COMMON_HANGUL_PRICE = 0.2
 
 # Ideographs by how well the vocabulary knows them: the character sets of both the mainland and
 # Taiwan have them, only the mainland's, only Taiwan's, neither. The standard library's codecs
@@ -234,7 +237,10 @@ def _character_prices(text: str) -> float:
     ideographs = "".join(_IDEOGRAPHS.findall(text))
     price = _ideograph_prices(ideographs) if ideographs else 0.0
     for char, times in Counter(_IDEOGRAPHS.sub("", text)).items():
-        price += _BLOCKS[bisect_right(_BLOCK_STARTS, ord(char)) - 1][1] * times
+        if char in _COMMON_HANGUL:
+            price += _COMMON_HANGUL_PRICE * times
+        else:
+            price += _BLOCKS[bisect_right(_BLOCK_STARTS, ord(char)) - 1][1] * times
     return price
 
 

@@ -28,7 +28,7 @@ class Sizes(NamedTuple):
     at_least: bool = False
 
 
-_N = r"(\d{1,12})\b"
+_N = r"(\d{1,12})\b(?! (?:bytes|char))"
 # "limit (2013)" is as likely the number of the error as a limit.
 _LIMIT_N = (
     rf"(?<!limit \(){_N}(?! (?:output|completion|new|generated)\b)"

@@ -4,48 +4,87 @@ from __future__ import annotations
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 
+from .config import ToolResultEvictionConfig
 from .counting import count_known, count_text, text_of
 from .projection import ContextView
 from .text import head_and_tail
 
 __all__ = ["oversized", "preview_length"]
 
+# A shorter text is hardly longer than the line that would stand in its place.
+_WORTHWHILE_TOKENS = 128
+
 
 def oversized(view: ContextView) -> list[AnyMessage]:
     """Return the messages since the last request whose text should go to a file.
 
     Tool results and human messages over `max_chars` characters or over `max_window_share` of the
-    window, unless they are evicted already or their tool is excluded.
+    window; and of several that together would take more than half of what the conversation may, the
+    largest. The last step cannot be summarised away: it has to fit as it is. Left alone are texts that
+    are evicted already, and results of excluded tools.
     """
     config = view.policy.eviction
     if config is None:
         return []
-    journal = view.journal
-    found: list[AnyMessage] = []
-    seen = journal.position(view.usage.get("covered"))
-    first = view.body.start if seen is None else max(view.body.start, seen + 1)
-    share = config.max_window_share * view.window
-    for at in range(first, len(journal)):
-        message = journal[at]
-        if not isinstance(message, (ToolMessage, HumanMessage)):
-            continue
-        if message.id in view.decisions.evictions:
-            continue
-        if isinstance(message, ToolMessage) and message.name in config.exclude_tools:
-            continue
-        if len(text_of(message.content)) > config.max_chars or (
-            count_known(message, journal) > share and count_text(text_of(message.content)) > share
-        ):
+    new = _new(view)
+    found = [m for m in new if _movable(m, view, config) and _too_large(m, view, config)]
+    gone = {m.id for m in found}
+    step = [m for m in _last_step(new) if m.id not in gone and m.id not in view.decisions.evictions]
+    sizes = {m.id: count_known(m, view.journal) for m in step}
+    excess = sum(sizes.values()) - view.budget.conversation // 2
+    for message in sorted(step, key=lambda m: -sizes[m.id]):
+        if excess <= 0 or sizes[message.id] < _WORTHWHILE_TOKENS:
+            break
+        if _movable(message, view, config):
             found.append(message)
+            excess -= sizes[message.id]
     return found
 
 
 def preview_length(text: str, view: ContextView) -> int:
-    """Return how many characters of head and tail to show: the preview must be small itself."""
+    """Return how many characters of head and tail to show: the preview must be small itself.
+
+    All previews of one step together get at most a quarter of what the conversation may take.
+    """
     config = view.policy.eviction
     assert config is not None
     length = min(config.preview_chars, len(text) // 4)
-    allowed = config.max_window_share * view.window / 2
+    allowed = min(
+        config.max_window_share * view.window / 2,
+        max(0, view.budget.conversation) / 4 / max(1, len(_last_step(_new(view)))),
+    )
     while length and count_text("".join(head_and_tail(text, length))) > allowed:
         length //= 2
     return length
+
+
+def _new(view: ContextView) -> list[AnyMessage]:
+    """Return the messages that no request has shown yet."""
+    seen = view.journal.position(view.usage.get("covered"))
+    first = view.body.start if seen is None else max(view.body.start, seen + 1)
+    return view.journal[first:]
+
+
+def _last_step(new: list[AnyMessage]) -> list[AnyMessage]:
+    """Return what has come in since the last answer."""
+    start = len(new)
+    while start and new[start - 1].type != "ai":
+        start -= 1
+    return new[start:]
+
+
+def _movable(message: AnyMessage, view: ContextView, config: ToolResultEvictionConfig) -> bool:
+    if not isinstance(message, (ToolMessage, HumanMessage)):
+        return False
+    if isinstance(message, ToolMessage) and message.name in config.exclude_tools:
+        return False
+    return message.id not in view.decisions.evictions
+
+
+def _too_large(message: AnyMessage, view: ContextView, config: ToolResultEvictionConfig) -> bool:
+    text = text_of(message.content)
+    if len(text) > config.max_chars:
+        return True
+    share = config.max_window_share * view.window
+    # The message's own count is at hand; its text is counted only if that alone can be the reason.
+    return count_known(message, view.journal) > share and count_text(text) > share

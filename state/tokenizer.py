@@ -17,6 +17,7 @@ import os
 import re
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -149,10 +150,18 @@ def _cached_vocabulary() -> bytes | None:
 
 def _bpe_openai_encoder() -> Callable[[str], Sequence[int]] | None:
     try:
-        bpe_openai = importlib.import_module("bpe_openai")  # it has no type information
+        # Its import calls a function that Python 3.11 and 3.12 call deprecated: nothing that our
+        # user could change, and not to be a failure where warnings are errors.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            bpe_openai = importlib.import_module("bpe_openai")
+            encoding = bpe_openai.get_encoding(_ENCODING)
     except ImportError:
         return None
-    encode: Callable[[str], Sequence[int]] = bpe_openai.get_encoding(_ENCODING).encode_ordinary
+    except Exception as error:  # installed but damaged: an estimate is better than no agent
+        _logger.debug("bpe-openai cannot be used: %r", error)
+        return None
+    encode: Callable[[str], Sequence[int]] = encoding.encode_ordinary
     return encode
 
 

@@ -1,7 +1,7 @@
 """What of the ledgers MEMORY.md has not taken in yet, and when that was last looked at.
 
-The record goes by content: for each ledger, the length consumed and the hash of that much text. File
-times say nothing after a copy, a checkout or a restore.
+The record goes by content: for each ledger, the length consumed and the hash of that much text.
+File times say nothing after a copy, a checkout or a restore.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ async def test_asynchronous_tools_and_prompts_are_awaited(tmp_path: Path) -> Non
     graph = agent(script, tmp_path, [slow_look], system_prompt=prompt)
     result = await graph.ainvoke(say("go"), thread())
     assert contents(result["messages"])[2:4] == ["slowly saw a", "slowly saw b"]
-    assert [r[0].content for r in script.requests] == ["You have 1 messages.", "You have 4 messages."]
+    prompts = [request[0].content for request in script.requests]
+    assert prompts == ["You have 1 messages.", "You have 4 messages."]
 
 
 def test_an_id_that_the_provider_repeats_overwrites_nothing(tmp_path: Path) -> None:
@@ -347,7 +348,7 @@ def test_a_policy_can_only_be_read_from_an_agent_graph() -> None:
 
 def test_build_returns_a_graph_to_add_to(tmp_path: Path) -> None:
     builder = build_agent_graph(Scripted("ok").model, workspace=tmp_path, memory=None)
-    builder.add_node("audit", lambda state: {"messages": [("ai", f"{len(state['messages'])} seen")]})
+    builder.add_node("audit", lambda _: {"messages": [("ai", "seen")]})
     graph = builder.compile()
     assert "audit" in graph.get_graph().nodes
     assert context_policy(builder) is context_policy(graph)
@@ -399,4 +400,4 @@ class ScriptedModelWithSchema(type(Scripted().model)):  # type: ignore[misc]
     def with_structured_output(self, schema: Any, **_: Any) -> Any:
         from langchain_core.runnables import RunnableLambda
 
-        return RunnableLambda(lambda _: {name: True for name in schema.model_fields})
+        return RunnableLambda(lambda _: dict.fromkeys(schema.model_fields, True))

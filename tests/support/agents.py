@@ -22,8 +22,8 @@ class Scripted:
     """A script that keeps what it was asked.
 
     Args:
-        answers: What the agent's own model says, in order; the last one is repeated. An exception is
-            raised, a function is asked.
+        answers: What the agent's own model says, in order; the last one is repeated. An exception
+            is raised, a function is asked.
         summary: What a summariser is answered (a text, an exception or a function).
         facts: What an extraction is answered.
         memory: What a consolidation is answered.

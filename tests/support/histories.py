@@ -1,4 +1,4 @@
-"""Random threads for property tests: histories of every kind, and the decisions nodes would record."""
+"""Random threads for property tests, and the decisions that nodes would record in them."""
 
 from __future__ import annotations
 
