@@ -29,6 +29,7 @@ from longthread.graphs.scripted import ScriptedModel
 from longthread.state.channels import Messages
 from longthread.state.prompts import DEFAULT_FLUSH_PROMPT
 
+
 def look(at: int) -> str:
     """Return something to read."""
     return f"line {at}: " + "the quick brown fox jumps over the lazy dog. " * 4

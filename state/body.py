@@ -12,6 +12,7 @@ from itertools import islice
 from langchain_core.messages import (
     AIMessage,
     AnyMessage,
+    BaseMessage,
     InvalidToolCall,
     ToolCall,
     ToolMessage,
@@ -28,7 +29,7 @@ __all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
 INTERRUPTED = "[interrupted: this tool call did not finish; whether it had an effect is not known]"
 
 
-def call_ids(message: AnyMessage) -> list[str]:
+def call_ids(message: BaseMessage) -> list[str]:
     """Return the ids of all tool calls in a message, those with invalid arguments included."""
     if not isinstance(message, AIMessage):
         return []

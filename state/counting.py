@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from .journal import Journal
 from .tokenizer import load_tokenizer
@@ -78,7 +78,7 @@ def text_of(content: str | Sequence[Any]) -> str:
     return "\n".join(parts)
 
 
-def count_message(message: AnyMessage) -> int:
+def count_message(message: BaseMessage) -> int:
     """Estimate the tokens of one message: content, tool calls and framing."""
     total = MESSAGE_OVERHEAD + _count_content(message.content)
     if isinstance(message, AIMessage):
@@ -93,7 +93,7 @@ def count_message(message: AnyMessage) -> int:
     return total
 
 
-def count_known(message: AnyMessage, journal: Journal) -> int:
+def count_known(message: BaseMessage, journal: Journal) -> int:
     """`count_message`, remembered on the journal while the message stays the same object."""
     known = journal.counts.get(message.id or "")
     if known is not None and known[0] is message:

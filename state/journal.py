@@ -45,7 +45,7 @@ class Journal(list[AnyMessage]):
         super().__init__(messages)
         self._positions: dict[str, int] = {m.id: at for at, m in enumerate(self) if m.id}
         self.calls: set[str] = set()
-        self.counts: dict[str, tuple[AnyMessage, int]] = {}
+        self.counts: dict[str, tuple[BaseMessage, int]] = {}
         self.memo: Any = None
 
     def __copy__(self) -> Journal:

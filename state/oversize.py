@@ -20,8 +20,8 @@ def oversized(view: ContextView) -> list[AnyMessage]:
 
     Tool results and human messages over `max_chars` characters or over `max_window_share` of the
     window; and of several that together would take more than half of what the conversation may, the
-    largest. The last step cannot be summarised away: it has to fit as it is. Left alone are texts that
-    are evicted already, and results of excluded tools.
+    largest. The last step cannot be summarised away: it has to fit as it is. Left alone are texts
+    that are evicted already, and results of excluded tools.
     """
     config = view.policy.eviction
     if config is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Protocol
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from .body import call_ids
 from .counting import text_of
@@ -30,7 +30,7 @@ __all__ = [
     "violations",
 ]
 
-Request = Sequence[AnyMessage]
+Request = Sequence[BaseMessage]
 
 
 class Rule(Protocol):
@@ -202,5 +202,5 @@ def violations(request: Request, journal: Request) -> list[str]:
     return [f"{rule.name}: {what}" for rule in RULES for what in rule.violations(request, journal)]
 
 
-def _has_reasoning(message: AnyMessage) -> bool:
+def _has_reasoning(message: BaseMessage) -> bool:
     return isinstance(message.content, list) and any(map(is_reasoning, message.content))

@@ -82,7 +82,7 @@ async def test_asynchronous_tools_and_prompts_are_awaited(tmp_path: Path) -> Non
         """Look at something, taking time."""
         return f"slowly saw {at}"
 
-    async def prompt(state: Any, runtime: Any) -> str:  # noqa: ARG001
+    async def prompt(state: Any, runtime: Any) -> str:
         return f"You have {len(state['messages'])} messages."
 
     script = Scripted(calls("a", "b", name="slow_look"), "done")

@@ -28,6 +28,8 @@ from longthread import (
     ToolResultEvictionConfig,
     context_policy,
 )
+from longthread.state.counting import count_message
+from longthread.state.policy import ContextPolicy
 from longthread.state.projection import view_context
 from longthread.state.validity import violations
 
@@ -203,7 +205,7 @@ def test_the_placeholder_of_an_evicted_result_keeps_its_path(tmp_path: Path) -> 
     script = Scripted(calls("a", name="huge"), *steps(3), "done")
     masking = MaskingConfig(turns=1, batch=1)
     agent(script, tmp_path, [huge, page], masking=masking).invoke(say("go"), thread())
-    masked = [str(m.content) for m in script.requests[-1] if isinstance(m, ToolMessage)][0]
+    masked = next(str(m.content) for m in script.requests[-1] if isinstance(m, ToolMessage))
     assert masked.startswith("[observation masked] (full text at large_tool_results/t/a-")
 
 
@@ -329,7 +331,13 @@ def test_an_overflow_is_answered_by_one_forced_compaction_and_a_retry(tmp_path: 
     graph = agent(script, tmp_path, [page])
     ran = nodes_run(graph, say("go"), thread())
     at = ran.index("overflow_retry")
-    assert ran[at - 1 : at + 4] == ["reasoning", "overflow_retry", "flush", "compaction", "reasoning"]
+    assert ran[at - 1 : at + 4] == [
+        "reasoning",
+        "overflow_retry",
+        "flush",
+        "compaction",
+        "reasoning",
+    ]
     failed, retried = script.requests[-2:]
     policy = context_policy(graph)
     assert _tokens(retried, policy) < _tokens(failed, policy)
@@ -390,7 +398,7 @@ def test_a_retry_policy_retries_errors_but_never_an_overflow(tmp_path: Path) -> 
 def test_usage_of_the_provider_is_the_baseline_of_the_estimate(tmp_path: Path) -> None:
     def counted(messages: list[BaseMessage]) -> AIMessage:
         usage = {"input_tokens": 10_000, "output_tokens": 5, "total_tokens": 10_005}
-        return AIMessage("counted", usage_metadata=usage)  # type: ignore[arg-type]
+        return AIMessage("counted", usage_metadata=usage)
 
     graph = agent(Scripted(counted), tmp_path, memory=MemoryConfig(hooks=False))
     graph.invoke(say("hi"), thread())
@@ -417,10 +425,8 @@ def test_eviction_off_has_no_tool_to_read_files(tmp_path: Path) -> None:
     assert set(policy.eviction.exclude_tools) == {"keep", "read_file"}
 
 
-def _tokens(request: list[BaseMessage], policy: Any) -> int:
-    from longthread.state.counting import count_message
-
-    return policy.tools_tokens + sum(count_message(m) for m in request)  # type: ignore[arg-type]
+def _tokens(request: list[BaseMessage], policy: ContextPolicy) -> int:
+    return policy.tools_tokens + sum(count_message(m) for m in request)
 
 
 def _reach(request: list[BaseMessage], journal: list[Any]) -> int:

@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 import openai
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
 from longthread import create_agent_graph
@@ -94,7 +95,7 @@ def agent(
     return create_agent_graph(script.model, tools, workspace=tmp_path / "workspace", **options)
 
 
-def thread(name: str = "t") -> dict[str, Any]:
+def thread(name: str = "t") -> RunnableConfig:
     """Return the config of a thread."""
     return {"configurable": {"thread_id": name}}
 
@@ -104,14 +105,12 @@ def say(text: str) -> dict[str, Any]:
     return {"messages": [("user", text)]}
 
 
-def nodes_run(graph: AgentGraph, given: Any, config: dict[str, Any]) -> list[str]:
+def nodes_run(graph: AgentGraph, given: Any, config: RunnableConfig) -> list[str]:
     """Run a call and return the nodes that ran, in order."""
-    return [
-        name for chunk in graph.stream(given, config, stream_mode="updates") for name in chunk
-    ]
+    return [name for chunk in graph.stream(given, config, stream_mode="updates") for name in chunk]
 
 
-def contents(messages: Sequence[AnyMessage]) -> list[str]:
+def contents(messages: Sequence[BaseMessage]) -> list[str]:
     """Return the texts of messages."""
     return [str(m.content) for m in messages]
 
@@ -126,5 +125,5 @@ def overflow_error(limit: int = 4_000, requested: int = 5_000) -> openai.BadRequ
         "param": "messages",
         "code": "context_length_exceeded",
     }
-    response = httpx.Response(400, json={"error": error}, request=request)
+    response: Any = httpx.Response(400, json={"error": error}, request=request)
     return openai.BadRequestError("Error code: 400", response=response, body=error)

@@ -38,6 +38,7 @@ texts = st.text(alphabet="ab é漢🙂👩‍👩‍👧\ud800\n", max_size=40)
 long_texts = st.integers(601, 900).map(lambda n: "word " * (n // 5) + "end")
 results = st.one_of(texts, long_texts)
 attachments = st.just([{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}])
+contents: st.SearchStrategy[Any] = st.one_of(results, attachments)
 thinking = texts.map(
     lambda t: [
         {"type": "thinking", "thinking": t, "signature": "s"},
@@ -113,12 +114,12 @@ class Thread:
 def steps(draw: st.DrawFn, thread: Thread) -> list[AnyMessage]:
     """Draw one assistant message and its results: in any order, repeated, missing, unasked for."""
     count = draw(st.integers(0, 7))
-    calls = [
+    calls: list[Any] = [
         {"name": draw(st.sampled_from(["look", "pinned"])), "args": {}, "id": thread.fresh("call")}
         for _ in range(count)
     ]
-    content = draw(st.one_of(texts, thinking))
-    invalid = (
+    content: Any = draw(st.one_of(texts, thinking))
+    invalid: list[Any] = (
         [{"name": "look", "args": "{", "id": thread.fresh("bad"), "error": None}]
         if draw(st.booleans())
         else []
@@ -130,10 +131,12 @@ def steps(draw: st.DrawFn, thread: Thread) -> list[AnyMessage]:
         id=thread.fresh("ai"),
     )
     names = {str(c["id"]): str(c["name"]) for c in (*calls, *invalid)}
-    answered = draw(st.permutations(list(names)))
-    if draw(st.integers(0, 4)) == 0:
+    answered: list[str] = draw(st.permutations(list(names)))
+    cut_short: bool = draw(st.booleans())
+    if cut_short and draw(st.booleans()):
         answered = answered[: len(answered) // 2]
-    if answered and draw(st.booleans()):
+    repeated: bool = draw(st.booleans())
+    if answered and repeated:
         answered = [*answered, answered[0]]
     if draw(st.integers(0, 5)) == 0:
         answered = [*answered, "nobody-called-this"]
@@ -141,7 +144,7 @@ def steps(draw: st.DrawFn, thread: Thread) -> list[AnyMessage]:
         answer,
         *(
             ToolMessage(
-                draw(st.one_of(results, attachments)),
+                draw(contents),
                 tool_call_id=call_id,
                 name=names.get(call_id),
                 id=thread.fresh("tool"),
