@@ -12,6 +12,7 @@ from longthread.state.config import (
     MaskingConfig,
     MemoryConfig,
     ToolResultEvictionConfig,
+    TruncateArgsConfig,
 )
 from longthread.state.errors import LongthreadError
 from longthread.state.overflow import Overflow, classify_overflow, is_context_overflow
@@ -37,6 +38,7 @@ __all__ = [
     "ThreadContext",
     "ThreadState",
     "ToolResultEvictionConfig",
+    "TruncateArgsConfig",
     "build_agent_graph",
     "classify_overflow",
     "context_policy",

@@ -16,13 +16,14 @@ from ..state.counting import count_text, text_of
 from ..state.cut import Cut, choose_cut, compaction_due
 from ..state.decisions import Compaction, newest_human
 from ..state.extract import extract_summary
-from ..state.mask import next_mask
+from ..state.moves import next_move
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.replacement import as_shown
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript
+from .masking import boundaries
 from .models import Model, auxiliary_answer, usage_of
 from .node import Node, Run, Steps, Update
 
@@ -61,9 +62,9 @@ class CompactionNode(Node):
         update: Update = {}
         if forced:
             update["overflow"] = {**view.overflow, "pending": False}
-            move = next_mask(view)
+            move = next_move(view)
             if move is not None:
-                update["masked_through"] = move.through
+                update |= boundaries(move)
         if cut is None:
             return update
         started = time.monotonic()

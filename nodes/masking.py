@@ -1,20 +1,31 @@
-"""`masking`: move the boundary behind which tool results show a placeholder."""
+"""`masking`: move the boundaries behind which results show a placeholder and arguments are cut."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..state.mask import next_mask
+from ..state.moves import Move, next_move
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from .node import Node, Run, Steps, Update
 
-__all__ = ["MaskingNode"]
+__all__ = ["MaskingNode", "boundaries"]
+
+
+def boundaries(move: Move) -> Update:
+    """Return the update that records a move."""
+    moved = {
+        "masked_through": move.masked_through,
+        "arguments_truncated_through": move.arguments_through,
+    }
+    return {channel: through for channel, through in moved.items() if through is not None}
 
 
 class MaskingNode(Node):
-    """Moves `masked_through` as far as it may go. Whether that pays is the trigger's question.
+    """Moves `masked_through` and `arguments_truncated_through` as far as they may go.
+
+    Whether that pays is the trigger's question.
 
     Args:
         policy: The agent's policy.
@@ -24,16 +35,17 @@ class MaskingNode(Node):
         self.policy = policy
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
-        """Record the new boundary."""
+        """Record the new boundaries."""
         yield from ()
         view = view_context(state, self.policy)
-        move = next_mask(view)
+        move = next_move(view)
         if move is None:
             return {}
         run.emit(
             "masking",
-            through=move.through,
+            through=move.masked_through,
+            arguments_through=move.arguments_through,
             tokens_before=view.tokens,
             tokens_freed=move.freed,
         )
-        return {"masked_through": move.through}
+        return boundaries(move)

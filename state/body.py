@@ -61,7 +61,7 @@ class Body:
         sources: The journal position of each, or -1 for a result that stands in for a missing one.
         tokens: The estimated tokens of each.
         total: Their sum.
-        masked: Tokens hidden by masks.
+        masked: Tokens hidden by masks and cut arguments.
         evicted: Tokens hidden by evictions.
         unanswered: Calls of the last assistant message that have no result yet.
     """
@@ -78,7 +78,7 @@ class Body:
     _caller: AIMessage | None = None
     _stand_ins: dict[str, int] = field(default_factory=dict)
     _policy: ContextPolicy | None = None
-    _masked_before: int = 0
+    _boundaries: tuple[int, int] = (0, 0)
     _evictions: int = 0
 
     def interrupted(self) -> list[AnyMessage]:
@@ -158,12 +158,18 @@ class Body:
     ) -> tuple[AnyMessage, int]:
         eviction = decisions.evictions.get(message.id or "")
         masked = at < decisions.masked
-        shown = as_shown(message, masked=masked, eviction=eviction, policy=policy)
+        shown = as_shown(
+            message,
+            masked=masked,
+            eviction=eviction,
+            policy=policy,
+            truncated=at < decisions.arguments,
+        )
         if shown is message:
             return message, count_known(message, journal)
         tokens = count_message(shown)
         hidden = count_known(message, journal) - tokens
-        if masked:
+        if masked or isinstance(message, AIMessage):
             self.masked += max(0, hidden)
         elif eviction is not None:
             self.evicted += max(0, hidden)
@@ -185,11 +191,16 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
         isinstance(known, Body)
         and known._policy is policy
         and known.start == start
-        and known._masked_before == decisions.masked
+        and known._boundaries == (decisions.masked, decisions.arguments)
         and known.covered <= len(journal)
         and _only_new_evictions(known, journal, decisions)
     ):
-        known = Body(start=start, covered=start, _policy=policy, _masked_before=decisions.masked)
+        known = Body(
+            start=start,
+            covered=start,
+            _policy=policy,
+            _boundaries=(decisions.masked, decisions.arguments),
+        )
     elif known.covered == len(journal):
         known._evictions = len(decisions.evictions)
         return known

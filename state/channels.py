@@ -64,6 +64,7 @@ class ThreadState(TypedDict, total=False):
         messages: The journal, append-only.
         evictions: Message id to where its full text went.
         masked_through: Id of the last message that the mask covers.
+        arguments_truncated_through: Id of the last message whose long arguments are cut short.
         compaction: The summary and how far it reaches.
         memory: The reference text of this call.
         overflow: An overflow met in this reasoning step, and the limit learned.
@@ -78,6 +79,7 @@ class ThreadState(TypedDict, total=False):
         dict[str, Eviction], DeltaChannel(merge_records, snapshot_frequency=SNAPSHOT_FREQUENCY)
     ]
     masked_through: str | None
+    arguments_truncated_through: str | None
     compaction: Annotated[
         Compaction, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)
     ]

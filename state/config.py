@@ -31,6 +31,7 @@ __all__ = [
     "MaskingConfig",
     "MemoryConfig",
     "ToolResultEvictionConfig",
+    "TruncateArgsConfig",
 ]
 
 
@@ -57,14 +58,15 @@ def _explained(model: type[BaseModel], error: ValidationError) -> str:
     known = list(model.model_fields)
     lines = []
     for detail in error.errors(include_url=False):
-        field = ".".join(str(part) for part in detail["loc"]) or "(whole)"
+        field = ".".join(str(part) for part in detail["loc"])
         if detail["type"] == "extra_forbidden":
             close = difflib.get_close_matches(field, known, n=1)
             fix = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(known)}"
             lines.append(f"{model.__name__}.{field}={detail['input']!r}: unknown field; {fix}")
         else:
             problem = detail["msg"].removeprefix("Value error, ")
-            lines.append(f"{model.__name__}.{field}={detail['input']!r}: {problem}")
+            place = f".{field}={detail['input']!r}" if field else f"({detail['input']!r})"
+            lines.append(f"{model.__name__}{place}: {problem}")
     return "\n".join(lines)
 
 
@@ -124,6 +126,32 @@ class MaskingConfig(_Config):
         return value
 
 
+class TruncateArgsConfig(_Config):
+    """When long string arguments of older tool calls are cut short in the context. No model is asked.
+
+    Attributes:
+        max_arg_length: A string argument (nested ones too) longer than this many characters is cut.
+        keep_chars: Characters kept of its beginning.
+        truncation_text: What stands in place of the rest.
+        trigger_messages: Asked when this many messages follow the last cut (0: never by number).
+        trigger_tokens: Asked when the request takes this many tokens (0: never by tokens).
+        keep_messages: Calls in this many newest messages stay whole.
+    """
+
+    max_arg_length: int = Field(default=2_000, ge=1)
+    keep_chars: int = Field(default=20, ge=0)
+    truncation_text: str = "... [truncated] ..."
+    trigger_messages: int = Field(default=25, ge=0)
+    trigger_tokens: int = Field(default=40_000, ge=0)
+    keep_messages: int = Field(default=20, ge=1)
+
+    @model_validator(mode="after")
+    def _shortens(self) -> Self:
+        if self.keep_chars + len(self.truncation_text) >= self.max_arg_length:
+            raise ValueError("keep_chars and truncation_text together must be under max_arg_length")
+        return self
+
+
 class CompactionConfig(_Config):
     """When older messages are replaced by a summary, and what is kept.
 
@@ -143,6 +171,7 @@ class CompactionConfig(_Config):
             replaced by the previous summary, `{max_tokens}` by the bound on its length.
         model: Model that writes the summary; None: the agent's own.
         max_summary_tokens: Bound on the summary, however often it is updated.
+        truncate_args: When long arguments of older calls are cut short; None: never.
         max_failures: After this many attempts in a row that came to nothing, compaction waits
             until the conversation has grown by a tenth.
     """
@@ -158,6 +187,7 @@ class CompactionConfig(_Config):
     summary_prompt: str = DEFAULT_SUMMARY_PROMPT
     model: BaseChatModel | str | None = None
     max_summary_tokens: int = Field(default=2_048, ge=64)
+    truncate_args: TruncateArgsConfig | None = None
     max_failures: int = Field(default=3, ge=1)
 
     @field_validator("summary_prompt")

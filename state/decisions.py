@@ -102,6 +102,7 @@ class Decisions:
     Attributes:
         cut: Position of the first message that is shown in its place; 0 without a compaction.
         masked: Tool results before this position may show the placeholder.
+        arguments: Long arguments of calls before this position are cut short.
         summary: The summary, or "" without one.
         size: Messages that the summary covers.
         generation: Number of compactions committed.
@@ -112,6 +113,7 @@ class Decisions:
 
     cut: int
     masked: int
+    arguments: int
     summary: str
     size: int
     generation: int
@@ -123,13 +125,12 @@ class Decisions:
     def read(cls, state: Mapping[str, Any], journal: Journal) -> Decisions:
         """Resolve the decisions in `state` against its journal."""
         record = cast(Compaction, state.get("compaction") or {})
-        through = journal.position(record.get("through"))
-        cut = 0 if through is None else through + 1
-        masked = journal.position(state.get("masked_through"))
+        cut = _after(journal, record.get("through"))
         memory: Memory | None = state.get("memory") or None
         return cls(
             cut=cut,
-            masked=0 if masked is None else masked + 1,
+            masked=_after(journal, state.get("masked_through")),
+            arguments=_after(journal, state.get("arguments_truncated_through")),
             summary=record.get("summary", "") if cut else "",
             size=record.get("size", 0) if cut else 0,
             generation=record.get("generation", 0),
@@ -137,6 +138,12 @@ class Decisions:
             evictions=state.get("evictions") or {},
             memory=memory["text"] if memory else "",
         )
+
+
+def _after(journal: Journal, message_id: str | None) -> int:
+    """Return the position after a message; 0 if the journal does not have it."""
+    at = journal.position(message_id)
+    return 0 if at is None else at + 1
 
 
 def newest_human(journal: Journal, before: int | None = None) -> int | None:

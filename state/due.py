@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from .cut import compaction_due
-from .mask import mask_pays, mask_relieves, next_mask
+from .moves import move_pays, move_relieves, next_move
 from .oversize import oversized
 from .projection import ContextView
 
@@ -34,14 +34,14 @@ def evict_is_due(view: ContextView) -> bool:
 
 
 def mask_is_due(view: ContextView) -> bool:
-    """Does moving the mask boundary pay, or does it spare a compaction?"""
-    move = next_mask(view)
+    """Does moving the mask or argument boundary pay, or does it spare a compaction?"""
+    move = next_move(view)
     if move is None:
         return False
-    if mask_pays(view, move):
+    if move_pays(view, move):
         return True
     if compact_is_due(view):
-        return mask_relieves(view, move)
+        return move_relieves(view, move)
     return view.tokens > view.budget.request_limit
 
 

@@ -165,6 +165,7 @@ class ContextView:
         parts = (
             self.body.start,
             decisions.masked,
+            decisions.arguments,
             decisions.generation,
             decisions.again,
             digest(decisions.summary),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from langchain_core.messages import (
+    AIMessage,
     AnyMessage,
     BaseMessage,
     HumanMessage,
@@ -13,17 +14,18 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from .config import MaskingConfig
+from .config import MaskingConfig, TruncateArgsConfig
 from .counting import RESULT_OVERHEAD, count_text, is_media, text_of
 from .decisions import Eviction
 from .policy import ContextPolicy
 from .reference import render_note
-from .text import head_and_tail, well_formed
+from .text import clip_end, head_and_tail, well_formed
 
 __all__ = [
     "as_evicted",
     "as_masked",
     "as_shown",
+    "as_truncated",
     "is_maskable",
     "is_reasoning",
     "masked_tokens",
@@ -62,6 +64,39 @@ def masked_tokens(message: ToolMessage, eviction: Eviction | None, masking: Mask
     return RESULT_OVERHEAD + count_text(_placeholder(message, eviction, masking))
 
 
+def as_truncated(message: AIMessage, config: TruncateArgsConfig) -> AIMessage:
+    """Return the message with its long string arguments cut short; itself if it has none.
+
+    A turn with signed reasoning is left alone: it is shown unaltered or not at all.
+    """
+    if not isinstance(message.content, str) and any(map(is_reasoning, message.content)):
+        return message
+    calls = [{**call, "args": _cut(call["args"], config)} for call in message.tool_calls]
+    if calls == message.tool_calls:
+        return message
+    shorter = {call["id"]: call["args"] for call in calls}
+    content = message.content
+    if not isinstance(content, str):
+        # Content blocks repeat the call; some clients send those.
+        content = [
+            {**block, "input": shorter[block["id"]]}
+            if isinstance(block, dict) and "input" in block and block.get("id") in shorter
+            else block
+            for block in content
+        ]
+    return message.model_copy(update={"tool_calls": calls, "content": content})
+
+
+def _cut(value: Any, config: TruncateArgsConfig) -> Any:
+    if isinstance(value, str) and len(value) > config.max_arg_length:
+        return clip_end(value, config.keep_chars) + config.truncation_text
+    if isinstance(value, dict):
+        return {key: _cut(item, config) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_cut(item, config) for item in value]
+    return value
+
+
 def as_evicted(
     message: ToolMessage | HumanMessage, eviction: Eviction, policy: ContextPolicy
 ) -> AnyMessage:
@@ -76,7 +111,12 @@ def as_evicted(
 
 
 def as_shown(
-    message: AnyMessage, *, masked: bool, eviction: Eviction | None, policy: ContextPolicy
+    message: AnyMessage,
+    *,
+    masked: bool,
+    eviction: Eviction | None,
+    policy: ContextPolicy,
+    truncated: bool = False,
 ) -> AnyMessage:
     """Return what the model is shown of a message; the message itself if nothing applies."""
     if (
@@ -88,6 +128,10 @@ def as_shown(
         return as_masked(message, eviction, policy.masking)
     if eviction is not None and isinstance(message, (ToolMessage, HumanMessage)):
         return well_formed_message(as_evicted(message, eviction, policy))
+    if truncated and isinstance(message, AIMessage) and policy.compaction is not None:
+        config = policy.compaction.truncate_args
+        if config is not None:
+            return well_formed_message(as_truncated(message, config))
     if isinstance(message, SystemMessage):
         text = render_note(text_of(message.content), source="system message in the conversation")
         return HumanMessage(well_formed(text), id=message.id)

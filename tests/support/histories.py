@@ -14,11 +14,17 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from longthread.state.config import CompactionConfig, MaskingConfig, ToolResultEvictionConfig
+from longthread.state.config import (
+    CompactionConfig,
+    MaskingConfig,
+    ToolResultEvictionConfig,
+    TruncateArgsConfig,
+)
 from longthread.state.cut import choose_cut
 from longthread.state.decisions import newest_human
 from longthread.state.journal import append_messages
-from longthread.state.mask import next_mask
+from longthread.nodes.masking import boundaries
+from longthread.state.moves import next_move
 from longthread.state.oversize import oversized, preview_length
 from longthread.state.policy import ContextPolicy
 from longthread.state.projection import view_context
@@ -30,7 +36,13 @@ POLICY = ContextPolicy(
     read_tool="read_file",
     eviction=ToolResultEvictionConfig(max_chars=600, preview_chars=80),
     masking=MaskingConfig(turns=2, min_chars=10, exclude_tools=("pinned",)),
-    compaction=CompactionConfig(trigger_messages=12, keep_tokens=200),
+    compaction=CompactionConfig(
+        trigger_messages=12,
+        keep_tokens=200,
+        truncate_args=TruncateArgsConfig(
+            max_arg_length=30, keep_chars=5, trigger_messages=1, keep_messages=2
+        ),
+    ),
 )
 """Everything on, and small, so that short histories meet it all."""
 
@@ -39,6 +51,9 @@ long_texts = st.integers(601, 900).map(lambda n: "word " * (n // 5) + "end")
 results = st.one_of(texts, long_texts)
 attachments = st.just([{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}])
 contents: st.SearchStrategy[Any] = st.one_of(results, attachments)
+arguments: st.SearchStrategy[Any] = st.sampled_from(
+    [{}, {"text": "long " * 20}, {"deep": [{"text": "漢🙂" * 30}], "n": 1}]
+)
 thinking = texts.map(
     lambda t: [
         {"type": "thinking", "thinking": t, "signature": "s"},
@@ -87,9 +102,9 @@ class Thread:
 
     def mask(self) -> None:
         """Move the boundary, as `masking` does."""
-        move = next_mask(view_context(self.state, POLICY))
+        move = next_move(view_context(self.state, POLICY))
         if move is not None:
-            self.state = {**self.state, "masked_through": move.through}
+            self.state = {**self.state, **boundaries(move)}
 
     def compact(self) -> None:
         """Cut and summarise, as `compaction` does."""
@@ -115,7 +130,7 @@ def steps(draw: st.DrawFn, thread: Thread) -> list[AnyMessage]:
     """Draw one assistant message and its results: in any order, repeated, missing, unasked for."""
     count = draw(st.integers(0, 7))
     calls: list[Any] = [
-        {"name": draw(st.sampled_from(["look", "pinned"])), "args": {}, "id": thread.fresh("call")}
+        {"name": draw(st.sampled_from(["look", "pinned"])), "args": draw(arguments), "id": thread.fresh("call")}
         for _ in range(count)
     ]
     content: Any = draw(st.one_of(texts, thinking))

@@ -1,0 +1,147 @@
+"""How far the mask and the argument boundary may move, and whether going there pays.
+
+Both hide what lies behind them, so both end the provider's cached prefix at the first message that
+changes. They are weighed together: one rewrite of the prefix serves both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, ToolMessage
+
+from .config import CompactionConfig, TruncateArgsConfig
+from .counting import count_message
+from .projection import ContextView
+from .replacement import as_truncated, is_maskable, masked_tokens
+
+__all__ = ["Move", "move_pays", "move_relieves", "next_move"]
+
+# No provider caches a shorter prompt, so there a move of the boundary rewrites nothing.
+CACHEABLE_TOKENS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The furthest that the boundaries may move now.
+
+    Attributes:
+        masked_through: Id of the last message that the mask will cover, or None if it stays.
+        arguments_through: The same for the truncation of arguments.
+        steps: Steps that the mask passes.
+        freed: Tokens that what is newly hidden no longer takes.
+        rewritten: Tokens after the first message that changes: the provider reads them anew.
+    """
+
+    masked_through: str | None
+    arguments_through: str | None
+    steps: int
+    freed: int
+    rewritten: int
+
+
+def next_move(view: ContextView) -> Move | None:
+    """Return the furthest move that hides something new, or None if there is none."""
+    masks, steps, mask_end = _masks(view)
+    arguments, arguments_end = _arguments(view)
+    savings = masks | arguments
+    freed = sum(savings.values())
+    if freed <= 0:
+        return None
+    return Move(
+        masked_through=_id_before(view, mask_end) if masks else None,
+        arguments_through=_id_before(view, arguments_end) if arguments else None,
+        steps=steps if masks else 0,
+        freed=freed,
+        rewritten=sum(view.body.tokens[min(savings) :]) - freed,
+    )
+
+
+def move_pays(view: ContextView, move: Move) -> bool:
+    """Whether to move for its own sake, compaction apart."""
+    masking = view.policy.masking
+    if masking is not None and masking.batch != "auto" and move.masked_through is not None:
+        return move.steps >= masking.batch
+    if view.tokens < CACHEABLE_TOKENS:
+        return True
+    payback = masking.payback if masking is not None else 1.0
+    return move.freed >= payback * move.rewritten
+
+
+def move_relieves(view: ContextView, move: Move) -> bool:
+    """Whether to move instead of compacting, when compaction is due.
+
+    Only if that makes the progress that is asked of a compaction. Less would keep the request just
+    below what triggers one, and rewrite the cached prefix with every step to stay there.
+    """
+    config = view.policy.compaction or CompactionConfig()
+    return move.freed >= config.min_progress * view.body.total
+
+
+def _masks(view: ContextView) -> tuple[dict[int, int], int, int]:
+    """Return tokens saved by body index, steps passed, and the index that the mask ends before."""
+    masking, body = view.policy.masking, view.body
+    if masking is None:
+        return {}, 0, 0
+    end = _index_of_step(view, masking.turns)
+    savings: dict[int, int] = {}
+    steps = 0
+    index = end
+    while index and body.sources[index - 1] >= view.decisions.masked:
+        index -= 1
+        message = body.messages[index]
+        steps += message.type == "ai"
+        if body.sources[index] >= body.sources[end] or not isinstance(message, ToolMessage):
+            continue
+        eviction = view.decisions.evictions.get(message.id or "")
+        if is_maskable(message, eviction, masking):
+            saved = body.tokens[index] - masked_tokens(message, eviction, masking)
+            if saved > 0:
+                savings[index] = saved
+    return savings, steps, end
+
+
+def _arguments(view: ContextView) -> tuple[dict[int, int], int]:
+    """Return tokens saved by body index, and the index that the truncation ends before."""
+    body, compaction = view.body, view.policy.compaction
+    config = compaction.truncate_args if compaction is not None else None
+    if config is None or not _truncation_is_asked(view, config):
+        return {}, 0
+    end = max(0, len(body.messages) - config.keep_messages)
+    while 0 < end < len(body.messages) and isinstance(body.messages[end], ToolMessage):
+        end -= 1
+    savings: dict[int, int] = {}
+    index = end
+    while index and body.sources[index - 1] >= view.decisions.arguments:
+        index -= 1
+        message = body.messages[index]
+        if not isinstance(message, AIMessage):
+            continue
+        shorter = as_truncated(message, config)
+        if shorter is not message:
+            savings[index] = body.tokens[index] - count_message(shorter)
+    return savings, end
+
+
+def _truncation_is_asked(view: ContextView, config: TruncateArgsConfig) -> bool:
+    return (
+        0 < config.trigger_messages <= len(view.body.messages)
+        or 0 < config.trigger_tokens <= view.tokens
+    )
+
+
+def _index_of_step(view: ContextView, steps: int) -> int:
+    """Return the body index of the step that many steps from the end; 0 if there are fewer."""
+    messages = view.body.messages
+    index, seen = len(messages), 0
+    while index and seen < steps:
+        index -= 1
+        seen += messages[index].type == "ai"
+    return index if seen == steps else 0
+
+
+def _id_before(view: ContextView, index: int) -> str:
+    """Return the id of the journal message just before the one that stands at a body index."""
+    message_id = view.journal[view.body.sources[index] - 1].id
+    assert message_id is not None
+    return message_id
