@@ -202,7 +202,7 @@ def build_agent_graph(
             structured=main.with_structured_output(response_format) if response_format else None,
         ),
         tools=ToolsNode(policy, [t for t in bound if isinstance(t, BaseTool)]),
-        overflow_retry=OverflowRetryNode(),
+        overflow_retry=OverflowRetryNode(policy),
         consolidation=ConsolidationNode(
             policy, files, extractor, agent=name, window=extractor_window
         ),

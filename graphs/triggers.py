@@ -13,7 +13,7 @@ from langgraph.graph import END
 from langgraph.types import Send
 
 from ..nodes.flush import is_answered
-from ..state.due import Due, next_due
+from ..state.due import Due, evict_is_due, next_due
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 
@@ -37,7 +37,7 @@ ANSWERED: Paths = {
     "masking pays": "masking",
     "compaction due": "compaction",
 }
-OVERFLOWED: Paths = {"flush first": "flush", "compact": "compaction"}
+OVERFLOWED: Paths = {"large results": "eviction", **LATER, "retry": "reasoning"}
 FLUSHED: Paths = {"compaction due": "compaction", "maintenance due": "consolidation", "end": END}
 
 
@@ -57,7 +57,10 @@ class Triggers:
 
     def evicted(self, state: State) -> str:
         """What is due now that oversized texts are out of the way?"""
-        return self._label(next_due(self._view(state), after="evict"))
+        view = self._view(state)
+        if view.overflow.get("pending"):
+            return self._label("compact")
+        return self._label(next_due(view, after="evict"))
 
     def masked(self, state: State) -> str:
         """Is compaction due, now that all is masked that may be?"""
@@ -85,9 +88,12 @@ class Triggers:
         label = self._label(next_due(view))
         return "done, or flush first" if label == "flush first" else label
 
-    def overflowed(self, state: State) -> str:  # noqa: ARG002
-        """Are facts extracted before the forced compaction?"""
-        return "flush first" if self._flushes else "compact"
+    def overflowed(self, state: State) -> str:
+        """Is a forced compaction due, with large results out of its tail first? Else: try again."""
+        view = self._view(state)
+        if not view.overflow.get("pending"):
+            return "retry"
+        return "large results" if evict_is_due(view) else self._label("compact")
 
     def flushed(self, state: State) -> str:
         """Was it the end of the call, and is maintenance due?"""

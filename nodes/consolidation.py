@@ -65,7 +65,7 @@ class ConsolidationNode(Node):
         if memory is None or not memory.enabled or not memory.hooks:
             return {}
         files = self.workspace.scoped(owner_of(run, self.agent))
-        moment = now(run)
+        moment = yield io(now, run)
         try:
             new = yield io(new_ledger_text, files)
             if new:

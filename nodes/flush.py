@@ -71,7 +71,7 @@ class FlushNode(Node):
             return {}
         view = view_context(state, self.policy)
         files = self.workspace.scoped(owner_of(run, self.agent))
-        moment = now(run)
+        moment: datetime = yield io(now, run)
         ended = is_answered(view.journal)
         end = len(view.journal) if ended else _goes_through(view)
         try:

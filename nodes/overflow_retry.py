@@ -1,24 +1,54 @@
-"""`overflow_retry`: the provider refused the request as too long; make the next one shorter."""
+"""`overflow_retry`: the provider refused the request as too long; make the next one fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
+from ..state.cut import last_step
 from ..state.decisions import OverflowState
+from ..state.policy import ContextPolicy
+from ..state.projection import ContextView, view_context
 from .node import Node, Run, Steps, Update
 
 __all__ = ["OverflowRetryNode"]
 
+_LEAST_RESERVE = 256
+
 
 class OverflowRetryNode(Node):
-    """Marks a compaction as due whatever the triggers say, in `overflow`.
+    """Records in `overflow` what has to change before the one retry that a reasoning step gets.
 
-    `reasoning` counts the overflows and comes here at most once in a step.
+    Too many tokens in the prompt: a compaction is forced. Too many reserved for the answer: fewer
+    are. Too many bytes: attachments and results before the last step are left out.
+
+    Args:
+        policy: The agent's policy.
     """
 
+    def __init__(self, policy: ContextPolicy) -> None:
+        self.policy = policy
+
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:  # noqa: ARG002
-        """Record that the next compaction is forced."""
+        """Record the change."""
         yield from ()
-        overflow = cast(OverflowState, state.get("overflow") or {})
-        return {"overflow": {**overflow, "pending": True}}
+        view = view_context(state, self.policy)
+        overflow: OverflowState = {**view.overflow}
+        match overflow.get("kind", "context_window"):
+            case "completion_budget":
+                overflow["reserve"] = _reserve(view)
+            case "payload_bytes":
+                place = last_step(view)
+                if place:
+                    shed = view.journal[view.body.sources[place] - 1].id
+                    assert shed is not None
+                    overflow["shed_through"] = shed
+            case _:
+                overflow["pending"] = True
+        return {"overflow": overflow}
+
+
+def _reserve(view: ContextView) -> int:
+    """Return what the window leaves for the answer; half of the present reserve if that is less."""
+    left = view.window - view.overflow.get("prompt", view.tokens) - view.budget.safety
+    return max(_LEAST_RESERVE, min(left, view.budget.output_reserve // 2))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
-from ..state.decisions import OverflowState
-from ..state.due import next_due
+from ..state.decisions import OverflowState, learned
+from ..state.due import can_shrink, next_due
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -58,22 +59,27 @@ class ReasoningNode(Node):
         if state.get("fresh_results") and next_due(view) is not None:
             # Parallel calls each saw their own result only; together they may be too much.
             return {}
+        reserve = view.overflow.get("reserve")
+        model = self.model if reserve is None else self.model.bind(max_tokens=reserve)
         try:
-            answer = yield call_model(self.model, view.messages, run.config)
+            answer = yield call_model(model, view.messages, run.config)
         except Exception as error:
             overflow = classify_overflow(error)
-            if overflow is None or not self._may_recover(view):
+            if overflow is None:
+                raise
+            if not self._may_recover(view, overflow):
+                error.add_note(f"longthread: {_sizes(view)}")
                 raise
             return self._overflowed(view, overflow, run)
         overflow = classify_overflow(answer)
-        if overflow is not None and self._may_recover(view):
+        if overflow is not None and self._may_recover(view, overflow):
             return self._overflowed(view, overflow, run)
         answer = _prepared(answer, view)
         update: Update = {"messages": [answer]}
         counted = input_tokens(answer)
         update["usage"] = view.usage_of_request(counted or 0)
         if view.overflow.get("attempts"):
-            update["overflow"] = OverflowState(limit=view.overflow.get("limit"))
+            update["overflow"] = learned(view.overflow)
         if self.structured is not None and not answer.tool_calls and not answer.invalid_tool_calls:
             config = patch_config(run.config, run_name="structured_response")
             config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
@@ -93,20 +99,18 @@ class ReasoningNode(Node):
         text = yield ask(prompt, state, run.runtime)
         return text if isinstance(text, SystemMessage) else SystemMessage(str(text))
 
-    def _may_recover(self, view: ContextView) -> bool:
+    def _may_recover(self, view: ContextView, overflow: Overflow) -> bool:
+        """Whether there is an attempt left, and something that would make the next request fit."""
         compaction = self.policy.compaction
-        return (
-            compaction is not None
-            and compaction.enabled
-            and view.overflow.get("attempts", 0) < ATTEMPTS
-        )
+        if compaction is None or not compaction.enabled:
+            return False
+        if view.overflow.get("attempts", 0) >= ATTEMPTS:
+            return False
+        pressed = OverflowState(pending=True, limit=self._limit(view, overflow))
+        return overflow.kind != "context_window" or can_shrink(replace(view, overflow=pressed))
 
     def _overflowed(self, view: ContextView, overflow: Overflow, run: Run) -> Update:
-        """Record the overflow, and the limit if the provider named one below what we believed."""
-        known = view.overflow.get("limit")
-        limits = [n for n in (known, overflow.limit) if n]
-        if overflow.kind != "context_window":
-            limits = [known] if known else []
+        """Record the overflow, and the limit that it has taught."""
         run.emit(
             "overflow",
             kind=overflow.kind,
@@ -115,11 +119,30 @@ class ReasoningNode(Node):
             estimated=view.tokens,
         )
         return {
-            "overflow": OverflowState(
-                attempts=view.overflow.get("attempts", 0) + 1,
-                limit=min(limits) if limits else None,
-            )
+            "overflow": {
+                **view.overflow,
+                "attempts": view.overflow.get("attempts", 0) + 1,
+                "kind": overflow.kind,
+                "prompt": overflow.prompt or view.tokens,
+                "limit": self._limit(view, overflow),
+            }
         }
+
+    def _limit(self, view: ContextView, overflow: Overflow) -> int | None:
+        """Return the window that the provider has named, or shown by refusing this much."""
+        known = view.overflow.get("limit")
+        if overflow.kind == "payload_bytes":
+            return known
+        named = overflow.limit
+        if named is None and overflow.kind == "context_window":
+            named = view.tokens
+        return min((n for n in (known, named) if n), default=None)
+
+
+def _sizes(view: ContextView) -> str:
+    """Say what takes how many tokens, for an error that the caller has to act on."""
+    parts = ", ".join(f"{name} {tokens:,}" for name, tokens in view.parts.items())
+    return f"the request took about {view.tokens:,} of {view.window:,} tokens: {parts}"
 
 
 def _prepared(answer: AIMessage, view: ContextView) -> AIMessage:

@@ -6,13 +6,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 
 from ..state.counting import count_text
-from ..state.decisions import Memory
+from ..state.decisions import Memory, OverflowState, learned
 from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
@@ -71,10 +71,10 @@ class RecallNode(Node):
         settled = _interrupted(state, self.policy)
         if settled:
             update["messages"] = settled
-        overflow = state.get("overflow") or {}
+        overflow = cast(OverflowState, state.get("overflow") or {})
         if overflow.get("attempts") or overflow.get("pending"):
             # An overflow that ended the last call has nothing to say about this one.
-            update["overflow"] = {"limit": overflow.get("limit")}
+            update["overflow"] = learned(overflow)
         return update
 
     def _items(self, state: Mapping[str, Any], run: Run) -> list[ReferenceItem]:

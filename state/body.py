@@ -78,7 +78,7 @@ class Body:
     _caller: AIMessage | None = None
     _stand_ins: dict[str, int] = field(default_factory=dict)
     _policy: ContextPolicy | None = None
-    _boundaries: tuple[int, int] = (0, 0)
+    _boundaries: tuple[int, int, int] = (0, 0, 0)
     _evictions: int = 0
 
     def interrupted(self) -> list[AnyMessage]:
@@ -164,12 +164,13 @@ class Body:
             eviction=eviction,
             policy=policy,
             truncated=at < decisions.arguments,
+            shed=at < decisions.shed,
         )
         if shown is message:
             return message, count_known(message, journal)
         tokens = count_message(shown)
         hidden = count_known(message, journal) - tokens
-        if masked or isinstance(message, AIMessage):
+        if masked or at < decisions.shed or isinstance(message, AIMessage):
             self.masked += max(0, hidden)
         elif eviction is not None:
             self.evicted += max(0, hidden)
@@ -186,12 +187,13 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
     """Return the body for these decisions, extending the remembered one if it still fits."""
     leading = leading_system_messages(journal)
     start = max(decisions.cut, leading)
+    boundaries = (decisions.masked, decisions.arguments, decisions.shed)
     known = journal.memo
     if not (
         isinstance(known, Body)
         and known._policy is policy
         and known.start == start
-        and known._boundaries == (decisions.masked, decisions.arguments)
+        and known._boundaries == boundaries
         and known.covered <= len(journal)
         and _only_new_evictions(known, journal, decisions)
     ):
@@ -199,7 +201,7 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
             start=start,
             covered=start,
             _policy=policy,
-            _boundaries=(decisions.masked, decisions.arguments),
+            _boundaries=boundaries,
         )
     elif known.covered == len(journal):
         known._evictions = len(decisions.evictions)

@@ -127,7 +127,7 @@ class MaskingConfig(_Config):
 
 
 class TruncateArgsConfig(_Config):
-    """When long string arguments of older tool calls are cut short in the context. No model is asked.
+    """When long string arguments of older tool calls are cut short. No model is asked.
 
     Attributes:
         max_arg_length: A string argument (nested ones too) longer than this many characters is cut.

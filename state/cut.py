@@ -12,7 +12,7 @@ from .body import leading_system_messages
 from .config import CompactionConfig
 from .projection import ContextView
 
-__all__ = ["Cut", "choose_cut", "compaction_due"]
+__all__ = ["Cut", "choose_cut", "compaction_due", "last_step"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def choose_cut(view: ContextView, keep: int | None = None) -> Cut | None:
         return None
     if keep is None:
         keep = _first_kept(view, view.policy.compaction or CompactionConfig())
-    last = _last_step(view)
+    last = last_step(view)
     legal = _legal_places(view)
     places = [i for i in range(min(keep, last), last + 1) if legal[i]]
     if not places:
@@ -96,7 +96,7 @@ def choose_cut(view: ContextView, keep: int | None = None) -> Cut | None:
 def _first_kept(view: ContextView, config: CompactionConfig) -> int:
     """Index of the first message of the tail, by tokens or by number, legal or not."""
     body = view.body
-    last = _last_step(view)
+    last = last_step(view)
     if config.keep_tokens == 0:
         return max(0, min(len(body.messages) - config.keep_messages, last))
     allowed = view.budget.keep_tokens(config.keep_tokens)
@@ -107,7 +107,7 @@ def _first_kept(view: ContextView, config: CompactionConfig) -> int:
     return min(index, last)
 
 
-def _last_step(view: ContextView) -> int:
+def last_step(view: ContextView) -> int:
     """Index of the message that opens the last step."""
     messages = view.body.messages
     index = len(messages) - 1

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from .journal import Journal
 
-__all__ = ["Compaction", "Decisions", "Eviction", "Memory", "OverflowState", "Usage"]
+__all__ = ["Compaction", "Decisions", "Eviction", "Memory", "OverflowState", "Usage", "learned"]
 
 
 class Eviction(TypedDict):
@@ -62,17 +62,37 @@ class Memory(TypedDict):
 
 
 class OverflowState(TypedDict, total=False):
-    """An overflow met in this reasoning step, and what was learned from it.
+    """An overflow met in this reasoning step, and what was learned from it for the thread.
 
     Keys:
         attempts: Overflows met since the last answer.
+        kind: What did not fit, see `Overflow.kind`.
+        prompt: Tokens of the refused prompt, as the provider counted or else as estimated.
         pending: Whether a forced compaction is due before the next request.
-        limit: The provider's own limit in tokens, once it has named one.
+        limit: The window in tokens that the provider has named or shown.
+        reserve: Tokens that the answer may take, once the provider has refused more.
+        shed_through: Id of the last message whose attachments and results no longer fit in bytes.
     """
 
     attempts: int
+    kind: str
+    prompt: int
     pending: bool
     limit: int | None
+    reserve: int
+    shed_through: str
+
+
+def learned(overflow: OverflowState) -> OverflowState:
+    """Return what of the record stays good for the thread, without the overflow itself."""
+    kept = OverflowState()
+    if overflow.get("limit"):
+        kept["limit"] = overflow["limit"]
+    if "reserve" in overflow:
+        kept["reserve"] = overflow["reserve"]
+    if "shed_through" in overflow:
+        kept["shed_through"] = overflow["shed_through"]
+    return kept
 
 
 class Usage(TypedDict, total=False):
@@ -102,6 +122,7 @@ class Decisions:
     Attributes:
         cut: Position of the first message that is shown in its place; 0 without a compaction.
         masked: Tool results before this position may show the placeholder.
+        shed: Attachments and results before this position are left out.
         arguments: Long arguments of calls before this position are cut short.
         summary: The summary, or "" without one.
         size: Messages that the summary covers.
@@ -113,6 +134,7 @@ class Decisions:
 
     cut: int
     masked: int
+    shed: int
     arguments: int
     summary: str
     size: int
@@ -130,6 +152,7 @@ class Decisions:
         return cls(
             cut=cut,
             masked=_after(journal, state.get("masked_through")),
+            shed=_after(journal, (state.get("overflow") or {}).get("shed_through")),
             arguments=_after(journal, state.get("arguments_truncated_through")),
             summary=record.get("summary", "") if cut else "",
             size=record.get("size", 0) if cut else 0,

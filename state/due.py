@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .cut import compaction_due
+from .cut import choose_cut, compaction_due
 from .moves import move_pays, move_relieves, next_move
 from .oversize import oversized
 from .projection import ContextView
 
-__all__ = ["Due", "compact_is_due", "evict_is_due", "mask_is_due", "next_due"]
+__all__ = ["Due", "can_shrink", "compact_is_due", "evict_is_due", "mask_is_due", "next_due"]
 
 Due = Literal["evict", "mask", "compact"]
+
+
+def can_shrink(view: ContextView) -> bool:
+    """Whether a forced compaction would make the request any shorter."""
+    return choose_cut(view) is not None or next_move(view) is not None or bool(oversized(view))
 
 
 def next_due(view: ContextView, *, after: Due | None = None) -> Due | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 
 from .config import ToolResultEvictionConfig
 from .counting import count_known, count_text, text_of
+from .cut import choose_cut
 from .projection import ContextView
 from .text import head_and_tail
 
@@ -26,19 +29,14 @@ def oversized(view: ContextView) -> list[AnyMessage]:
     config = view.policy.eviction
     if config is None:
         return []
+    if view.overflow.get("pending"):
+        return _crowded_tail(view, config)
     new = _new(view)
     found = [m for m in new if _movable(m, view, config) and _too_large(m, view, config)]
     gone = {m.id for m in found}
     step = [m for m in _last_step(new) if m.id not in gone and m.id not in view.decisions.evictions]
-    sizes = {m.id: count_known(m, view.journal) for m in step}
-    excess = sum(sizes.values()) - view.budget.conversation // 2
-    for message in sorted(step, key=lambda m: -sizes[m.id]):
-        if excess <= 0 or sizes[message.id] < _WORTHWHILE_TOKENS:
-            break
-        if _movable(message, view, config):
-            found.append(message)
-            excess -= sizes[message.id]
-    return found
+    sizes = [count_known(m, view.journal) for m in step]
+    return [*found, *_largest(step, sizes, view, config)]
 
 
 def preview_length(text: str, view: ContextView) -> int:
@@ -56,6 +54,37 @@ def preview_length(text: str, view: ContextView) -> int:
     while length and count_text("".join(head_and_tail(text, length))) > allowed:
         length //= 2
     return length
+
+
+def _crowded_tail(view: ContextView, config: ToolResultEvictionConfig) -> list[AnyMessage]:
+    """Return the largest texts of what a forced compaction would keep, if that is too much.
+
+    The provider has refused the request: the threshold is whatever makes the kept tail fit.
+    """
+    cut = choose_cut(view)
+    first = cut.shown if cut is not None else 0
+    body = view.body
+    pairs = zip(body.messages, body.sources, strict=True)
+    tail = [view.journal[at] if at >= 0 else message for message, at in pairs]
+    return _largest(tail[first:], body.tokens[first:], view, config)
+
+
+def _largest(
+    messages: Sequence[AnyMessage],
+    sizes: Sequence[int],
+    view: ContextView,
+    config: ToolResultEvictionConfig,
+) -> list[AnyMessage]:
+    """Return the largest of the messages, until the rest takes at most half of the conversation."""
+    excess = sum(sizes) - view.budget.conversation // 2
+    found = []
+    for at in sorted(range(len(messages)), key=lambda i: -sizes[i]):
+        if excess <= 0 or sizes[at] < _WORTHWHILE_TOKENS:
+            break
+        if _movable(messages[at], view, config):
+            found.append(messages[at])
+            excess -= sizes[at]
+    return found
 
 
 def _new(view: ContextView) -> list[AnyMessage]:

@@ -166,6 +166,7 @@ class ContextView:
             self.body.start,
             decisions.masked,
             decisions.arguments,
+            decisions.shed,
             decisions.generation,
             decisions.again,
             digest(decisions.summary),
@@ -185,7 +186,8 @@ class ContextView:
         """How the window is divided."""
         parts = self.parts
         overhead = parts["system"] + parts["tools"] + parts["reference"]
-        return Budget.of(self.window, output_reserve=self.policy.output_reserve, overhead=overhead)
+        reserve = self.overflow.get("reserve", self.policy.output_reserve)
+        return Budget.of(self.window, output_reserve=reserve, overhead=overhead)
 
     def usage_of_request(self, input_tokens: int) -> Usage:
         """Return the record that makes the provider's count the baseline of the next requests."""

@@ -117,8 +117,12 @@ def as_shown(
     eviction: Eviction | None,
     policy: ContextPolicy,
     truncated: bool = False,
+    shed: bool = False,
 ) -> AnyMessage:
     """Return what the model is shown of a message; the message itself if nothing applies."""
+    if shed:
+        # The request is too big in bytes: what is old goes, whatever the policy would rather keep.
+        return _shed(message, eviction, policy)
     if (
         masked
         and isinstance(message, ToolMessage)
@@ -136,6 +140,22 @@ def as_shown(
         text = render_note(text_of(message.content), source="system message in the conversation")
         return HumanMessage(well_formed(text), id=message.id)
     return well_formed_message(message)
+
+
+def _shed(message: AnyMessage, eviction: Eviction | None, policy: ContextPolicy) -> AnyMessage:
+    masking = policy.masking or MaskingConfig()
+    if isinstance(message, ToolMessage) and is_maskable(message, eviction, masking):
+        return as_masked(message, eviction, masking)
+    message = as_shown(message, masked=False, eviction=eviction, policy=policy)
+    if isinstance(message.content, str) or not any(map(is_media, message.content)):
+        return message
+    content = [
+        {"type": "text", "text": f"[attachment left out: {block.get('type')}]"}
+        if is_media(block)
+        else block
+        for block in message.content
+    ]
+    return message.model_copy(update={"content": content})
 
 
 def _placeholder(message: ToolMessage, eviction: Eviction | None, masking: MaskingConfig) -> str:

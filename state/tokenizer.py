@@ -47,9 +47,9 @@ _PATTERN = "|".join(
 )
 _SPECIAL_TOKENS = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 
-# Encoders get a long text in pieces of at most this many characters. tiktoken before 0.13 takes
-# time in the square of an unbroken run (1 MB of one ideograph: hours), every tiktoken panics on
-# 1 MB of spaces, and bpe-openai refuses a million characters or 200,000 tokens at once.
+# Encoders get a long text in pieces of at most this many characters. tiktoken up to 0.12 takes time
+# in the square of an unbroken run (1 MB of one ideograph: an hour), 0.14 still panics on 1 MB of
+# spaces, and bpe-openai refuses a million characters or 200,000 tokens at once.
 _LONGEST_PIECE = 1_000
 # Where a cut changes no token: before a single space, or after a line break.
 _SAFE_CUT = re.compile(r"(?<=\S)(?= \S)|(?<=\n)(?=[^\s/])")

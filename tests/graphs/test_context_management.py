@@ -15,6 +15,7 @@ from agents import (
     look,
     nodes_run,
     overflow_error,
+    refusal,
     say,
     thread,
 )
@@ -382,6 +383,77 @@ def test_without_compaction_an_overflow_is_the_callers(tmp_path: Path) -> None:
         with pytest.raises(type(overflow_error())):
             graph.invoke(say("go"), thread())
         assert len(script.requests) == 1
+
+
+def test_a_limit_that_is_not_named_is_learned_from_what_was_refused(tmp_path: Path) -> None:
+    script = Scripted(*steps(8), refusal("prompt is too long", code="context_length_exceeded"), "ok")
+    graph = agent(script, tmp_path, [page])
+    graph.invoke(say("go"), thread())
+    values = graph.get_state(thread()).values
+    policy = context_policy(graph)
+    assert values["overflow"]["limit"] == pytest.approx(_tokens(script.requests[-2], policy), rel=0.1)
+    assert _tokens(script.requests[-1], policy) < _tokens(script.requests[-2], policy)
+
+
+def test_an_answer_that_reserves_too_much_is_asked_for_again_with_less(tmp_path: Path) -> None:
+    budget = refusal(
+        "This model's maximum context length is 8192 tokens. However, you requested 8256 tokens "
+        "(64 in the messages, 8192 in the completion). Please reduce the length of the messages or "
+        "completion.",
+        code="context_length_exceeded",
+    )
+    script = Scripted(budget, "done")
+    graph = agent(script, tmp_path, context_window=8_192)
+    assert "compaction" not in nodes_run(graph, say("go"), thread())
+    values = graph.get_state(thread()).values
+    assert 256 <= values["overflow"]["reserve"] < 1_024
+    assert script.settings[1]["max_tokens"] == values["overflow"]["reserve"]
+    assert values["messages"][-1].content == "done"
+
+
+def test_a_request_too_big_in_bytes_leaves_old_attachments_out(tmp_path: Path) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    too_big = refusal("Request payload size exceeds the limit: 20971520 bytes.", status=400)
+    script = Scripted(calls("a"), too_big, "done")
+    graph = agent(script, tmp_path)
+    asked = [{"type": "text", "text": "what is this?"}, image]
+    graph.invoke({"messages": [{"role": "user", "content": asked}]}, thread())
+    refused, retried = script.requests[-2:]
+    assert image in refused[0].content
+    assert image not in retried[0].content
+    assert "what is this?" in str(retried[0].content)
+    assert graph.get_state(thread()).values["messages"][0].content == asked
+
+
+def test_a_kept_tail_that_is_too_big_alone_loses_its_largest_results(tmp_path: Path) -> None:
+    script = Scripted(calls("a", "b", name="page"), overflow_error(limit=1_200), "done")
+    graph = agent(script, tmp_path, [page])
+    ran = nodes_run(graph, say("go"), thread())
+    at = ran.index("overflow_retry")
+    assert ran[at : at + 5] == ["overflow_retry", "eviction", "flush", "compaction", "reasoning"]
+    assert graph.get_state(thread()).values["messages"][-1].content == "done"
+    assert _tokens(script.requests[-1], context_policy(graph)) < 1_200
+
+
+def test_what_cannot_shrink_is_raised_at_once_with_its_sizes(tmp_path: Path) -> None:
+    script = Scripted(overflow_error(limit=100), "done")
+    graph = agent(script, tmp_path)
+    with pytest.raises(type(overflow_error())) as caught:
+        graph.invoke(say("go"), thread())
+    assert len(script.requests) == 1
+    notes = "".join(caught.value.__notes__)
+    assert "the request took about" in notes
+    assert "tools" in notes
+
+
+def test_an_overflow_that_comes_as_an_answer_is_an_overflow(tmp_path: Path) -> None:
+    silent = AIMessage(
+        "cut", response_metadata={"stop_reason": "model_context_window_exceeded"}
+    )
+    script = Scripted(*steps(8), silent, "done")
+    graph = agent(script, tmp_path, [page])
+    assert "overflow_retry" in nodes_run(graph, say("go"), thread())
+    assert "cut" not in contents(graph.get_state(thread()).values["messages"])
 
 
 def test_a_retry_policy_retries_errors_but_never_an_overflow(tmp_path: Path) -> None:

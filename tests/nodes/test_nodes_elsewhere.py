@@ -111,7 +111,7 @@ async def test_tools_alone() -> None:
 
 async def test_overflow_retry_alone() -> None:
     state = {"messages": work(1), "overflow": {"attempts": 1, "limit": 3_000}}
-    result = await both(OverflowRetryNode(), state)
+    result = await both(OverflowRetryNode(POLICY), state)
     assert result["overflow"] == {"attempts": 1, "limit": 3_000, "pending": True}
 
 

@@ -382,6 +382,7 @@ def test_huge_text_is_read_in_bounds(piece: str) -> None:
     assert sound(classify_overflow(filler))
     assert sound(classify_overflow(ProviderError(filler, body={"error": {"message": filler}})))
     assert is_context_overflow(f"{statement}. {filler}")
+    assert not is_context_overflow(f"{'word ' * 4_000}. {statement}")  # too far down to be read
 
 
 def test_deeply_nested_bodies_are_read_in_bounds() -> None:

@@ -197,6 +197,10 @@ OVERFLOWS: dict[str, tuple[str, Overflow]] = {
         'tokens. However, your messages resulted in 9500 tokens."',
         Overflow(WINDOW, 9_000, 9_500, 9_500),
     ),
+    "tokens and bytes": (
+        "request exceeds the context window of 8192 tokens: 9000 tokens, 40000 bytes",
+        Overflow(WINDOW, 8_192, 9_000),
+    ),
     "code as text": ("context_length_exceeded: too much.", Overflow(WINDOW)),
     "mid-stream": ("The context size was exceeded.", Overflow(WINDOW)),
     "chinese": ("Prompt 超长", Overflow(WINDOW)),
@@ -251,6 +255,7 @@ LOOK_ALIKES = {
     "thinking budget": "thinking.budget_tokens (9000) must be less than max_tokens (8000)",
     "new tokens": "Input validation error: `max_new_tokens` must be <= 1024. Given: 5000",
     "upload": "Maximum request body size 1000000 exceeded, actual body size 1000009",
+    "upload in bytes": "The request body exceeds the maximum of 10485760 bytes",
     "upload page": "<html><head><title>413 Request Entity Too Large</title></head></html>",
     "image": "messages.0.content.1.image: image exceeds 5 MB maximum: 7000000 bytes > 5242880",
     "short field": (
@@ -272,6 +277,8 @@ LOOK_ALIKES = {
     "merely mentions": "context window is nice",
     "states a limit": "maximum context length is 8192 tokens",
     "negated": "the context length was not exceeded",
+    "denied": "the prompt does not exceed the context window",
+    "conditional": "The oldest messages are dropped when context length is exceeded.",
     "hypothetical": "Raise this error if the prompt exceeds the context window",
     "advice": "set truncate=True to avoid exceeding the context window",
     "other thing": "Chunk size 5000 is larger than the context window",
@@ -279,6 +286,9 @@ LOOK_ALIKES = {
     "quoted code": "unknown error code 'context_length_exceeded'",
     "quoted prompt": (
         "Invalid value for 'messages[1].content': \"prompt is too long: 9000 tokens > 8000 max\""
+    ),
+    "quoted JSON": (
+        'Bad call, arguments=\'{"message": "prompt is too long: 9000 tokens > 8000 maximum"}\''
     ),
     "quoted without marks": (
         "Failed to parse input at pos 12: prompt is too long: 9000 tokens > 8000 maximum"
@@ -375,6 +385,7 @@ def test_sizes_that_contradict_the_error_are_not_believed() -> None:
 def test_what_the_user_said_is_never_the_providers_word(said: str) -> None:
     for error in (
         f"Invalid value for messages[0].content: {json.dumps(said)}",
+        f"Error in the argument: {json.dumps(said)}",
         f"Cannot validate the tool's argument text={said!r}",
         f"Unexpected field {{'role': 'user', 'content': {said!r}}}",
     ):

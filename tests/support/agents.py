@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import openai
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -40,6 +41,7 @@ class Scripted:
         self.answers = list(answers) or ["done"]
         self.side: dict[str, Answer] = {"summary": summary, "facts": facts, "memory": memory}
         self.requests: list[list[BaseMessage]] = []
+        self.settings: list[dict[str, Any]] = []
         self.asked: dict[str, list[list[BaseMessage]]] = {"summary": [], "facts": [], "memory": []}
 
     def __call__(self, messages: list[BaseMessage]) -> AIMessage | str:
@@ -55,7 +57,16 @@ class Scripted:
     @property
     def model(self) -> ScriptedModel:
         """A model that follows this script."""
-        return ScriptedModel(script=self)
+        return _RecordingModel(script=self)
+
+
+class _RecordingModel(ScriptedModel):
+    """Keeps what each request asked for apart from its messages, such as `max_tokens`."""
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        assert isinstance(self.script, Scripted)
+        self.script.settings.append(kwargs)
+        return super()._generate(messages, *args, **kwargs)
 
 
 def _given(answer: Answer, messages: list[BaseMessage]) -> AIMessage | str:
@@ -117,13 +128,16 @@ def contents(messages: Sequence[BaseMessage]) -> list[str]:
 
 def overflow_error(limit: int = 4_000, requested: int = 5_000) -> openai.BadRequestError:
     """Return what an OpenAI client raises when a request does not fit."""
+    return refusal(
+        f"This model's maximum context length is {limit} tokens. However, your messages resulted in "
+        f"{requested} tokens. Please reduce the length of the messages.",
+        code="context_length_exceeded",
+    )
+
+
+def refusal(message: str, *, code: str | None = None, status: int = 400) -> openai.BadRequestError:
+    """Return what an OpenAI client raises for an answer that refuses a request."""
     request = httpx.Request("POST", "http://127.0.0.1/v1/chat/completions")
-    error = {
-        "message": f"This model's maximum context length is {limit} tokens. However, your messages "
-        f"resulted in {requested} tokens. Please reduce the length of the messages.",
-        "type": "invalid_request_error",
-        "param": "messages",
-        "code": "context_length_exceeded",
-    }
-    response: Any = httpx.Response(400, json={"error": error}, request=request)
+    error = {"message": message, "type": "invalid_request_error", "param": "messages", "code": code}
+    response: Any = httpx.Response(status, json={"error": error}, request=request)
     return openai.BadRequestError("Error code: 400", response=response, body=error)
