@@ -4,45 +4,97 @@ The journal (`messages`) is append-only and the truth; what the model is sent is
 of it and a few recorded decisions (`project_context`); memory is what outlives the thread.
 """
 
-from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
-from longthread.state.channels import ThreadContext, ThreadState
-from longthread.state.config import (
-    CompactionConfig,
-    FlushTrigger,
-    MaskingConfig,
-    MemoryConfig,
-    ToolResultEvictionConfig,
-    TruncateArgsConfig,
-)
-from longthread.state.errors import LongthreadError
-from longthread.state.overflow import Overflow, classify_overflow, is_context_overflow
-from longthread.state.projection import project_context
-from longthread.state.prompts import (
-    DEFAULT_CONSOLIDATION_PROMPT,
-    DEFAULT_FLUSH_PROMPT,
-    DEFAULT_SUMMARY_PROMPT,
-)
-from longthread.stores.local import LocalWorkspace
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
+    from longthread.graphs.manual_compaction import (
+        CompactionResult,
+        acompact_thread,
+        compact_thread,
+    )
+    from longthread.state.channels import ThreadContext, ThreadState
+    from longthread.state.config import (
+        CompactionConfig,
+        FlushTrigger,
+        MaskingConfig,
+        MemoryConfig,
+        RollingCompactionConfig,
+        ToolResultEvictionConfig,
+        TruncateArgsConfig,
+    )
+    from longthread.state.errors import LongthreadError
+    from longthread.state.overflow import Overflow, classify_overflow, is_context_overflow
+    from longthread.state.projection import project_context
+    from longthread.state.prompts import (
+        DEFAULT_CONSOLIDATION_PROMPT,
+        DEFAULT_FLUSH_PROMPT,
+        DEFAULT_SUMMARY_PROMPT,
+    )
+    from longthread.stores.local import LocalWorkspace
 
 __all__ = [
     "DEFAULT_CONSOLIDATION_PROMPT",
     "DEFAULT_FLUSH_PROMPT",
     "DEFAULT_SUMMARY_PROMPT",
     "CompactionConfig",
+    "CompactionResult",
     "FlushTrigger",
     "LocalWorkspace",
     "LongthreadError",
     "MaskingConfig",
     "MemoryConfig",
     "Overflow",
+    "RollingCompactionConfig",
     "ThreadContext",
     "ThreadState",
     "ToolResultEvictionConfig",
     "TruncateArgsConfig",
+    "acompact_thread",
     "build_agent_graph",
     "classify_overflow",
+    "compact_thread",
     "context_policy",
     "create_agent_graph",
     "is_context_overflow",
     "project_context",
 ]
+
+# Imported when first used: `longthread --help` and `import longthread` need no LangGraph.
+_HOMES = {
+    "graphs.agent": ("build_agent_graph", "context_policy", "create_agent_graph"),
+    "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
+    "state.channels": ("ThreadContext", "ThreadState"),
+    "state.config": (
+        "CompactionConfig",
+        "FlushTrigger",
+        "MaskingConfig",
+        "MemoryConfig",
+        "RollingCompactionConfig",
+        "ToolResultEvictionConfig",
+        "TruncateArgsConfig",
+    ),
+    "state.errors": ("LongthreadError",),
+    "state.overflow": ("Overflow", "classify_overflow", "is_context_overflow"),
+    "state.projection": ("project_context",),
+    "state.prompts": (
+        "DEFAULT_CONSOLIDATION_PROMPT",
+        "DEFAULT_FLUSH_PROMPT",
+        "DEFAULT_SUMMARY_PROMPT",
+    ),
+    "stores.local": ("LocalWorkspace",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            value = getattr(importlib.import_module(f"longthread.{home}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'longthread' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

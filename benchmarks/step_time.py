@@ -77,7 +77,9 @@ def two_nodes(model: ScriptedModel) -> Any:
         return {"messages": [model.invoke(state["messages"][-50:])]}
 
     def tools(state: State) -> dict[str, Any]:
-        call = state["messages"][-1].tool_calls[0]
+        answer = state["messages"][-1]
+        assert isinstance(answer, AIMessage)
+        call = answer.tool_calls[0]
         result = ToolMessage(look(**call["args"]), tool_call_id=call["id"], id=f"r{call['id']}")
         return {"messages": [result]}
 

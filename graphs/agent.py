@@ -24,10 +24,17 @@ from ..nodes.masking import MaskingNode
 from ..nodes.overflow_retry import OverflowRetryNode
 from ..nodes.reasoning import ReasoningNode
 from ..nodes.recall import RecallNode, Reference
+from ..nodes.summariser import Summariser
 from ..nodes.tool_calls import ToolsNode
 from ..nodes.tools.read_file import read_file_tool
 from ..state.channels import ThreadContext, ThreadState
-from ..state.config import CompactionConfig, MaskingConfig, MemoryConfig, ToolResultEvictionConfig
+from ..state.config import (
+    CompactionConfig,
+    MaskingConfig,
+    MemoryConfig,
+    RollingCompactionConfig,
+    ToolResultEvictionConfig,
+)
 from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy, SystemPrompt
 from ..stores.local import LocalWorkspace
@@ -35,6 +42,7 @@ from ..stores.workspace import Owner, Workspace
 from .compiled import AgentGraph
 from .models import output_reserve_of, resolve_model, window_of
 from .retries import without_overflow
+from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
 from .tool_names import excluding, free_name
 from .triggers import Triggers
@@ -53,6 +61,7 @@ def create_agent_graph(
     name: str = "agent",
     memory: MemoryConfig | None = MemoryConfig(),
     compaction: CompactionConfig | None = CompactionConfig(),
+    rolling: RollingCompactionConfig | None = RollingCompactionConfig(),
     masking: MaskingConfig | None = MaskingConfig(),
     eviction: ToolResultEvictionConfig | None = ToolResultEvictionConfig(),
     reference: Sequence[Reference] = (),
@@ -77,6 +86,8 @@ def create_agent_graph(
         name: The agent's name, under which it keeps its memory.
         memory: What outlives the thread; None: nothing.
         compaction: When old messages become a summary; None: never.
+        rolling: How `compact_thread` summarises, and whether that also happens by itself; None:
+            not.
         masking: When old tool results show a placeholder; None: never.
         eviction: When a huge text goes to a file; None: never.
         reference: Further reference material: texts, files (as `Path`), callables of state and
@@ -109,6 +120,7 @@ def create_agent_graph(
         name=name,
         memory=memory,
         compaction=compaction,
+        rolling=rolling,
         masking=masking,
         eviction=eviction,
         reference=reference,
@@ -139,6 +151,7 @@ def build_agent_graph(
     name: str = "agent",
     memory: MemoryConfig | None = MemoryConfig(),
     compaction: CompactionConfig | None = CompactionConfig(),
+    rolling: RollingCompactionConfig | None = RollingCompactionConfig(),
     masking: MaskingConfig | None = MaskingConfig(),
     eviction: ToolResultEvictionConfig | None = ToolResultEvictionConfig(),
     reference: Sequence[Reference] = (),
@@ -183,18 +196,22 @@ def build_agent_graph(
         eviction=eviction,
         masking=masking,
         compaction=compaction,
+        rolling=rolling,
         memory=memory,
     )
     summariser = _own_model(compaction, main, "CompactionConfig.model")
+    rolling_models = RollingModels(main, rolling)
     extractor = _own_model(memory, main, "MemoryConfig.model")
-    extractor_window = window if extractor is main else window_of(extractor)
+    extractor_window = None if extractor is main else window_of(extractor)
     parts = Parts(
         recall=RecallNode(policy, files, agent=name, reference=reference),
         eviction=EvictionNode(policy, files, agent=name),
         masking=MaskingNode(policy),
         flush=FlushNode(policy, files, extractor, agent=name, window=extractor_window),
         compaction=CompactionNode(
-            policy, summariser, window=window if summariser is main else window_of(summariser)
+            policy,
+            Summariser(summariser, None if summariser is main else window_of(summariser)),
+            rolling=rolling_models,
         ),
         reasoning=ReasoningNode(
             policy,

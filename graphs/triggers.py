@@ -16,8 +16,9 @@ from ..nodes.flush import is_answered
 from ..state.due import Due, evict_is_due, next_due
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
+from ..state.rolling import rolling_due
 
-__all__ = ["ANSWERED", "COMPACT", "EVICT", "FLUSHED", "MASK", "OVERFLOWED", "Triggers"]
+__all__ = ["ANSWERED", "COMPACT", "COMPACTED", "EVICT", "FLUSHED", "MASK", "OVERFLOWED", "Triggers"]
 
 State = Mapping[str, Any]
 Paths = dict[Hashable, str]
@@ -38,6 +39,7 @@ ANSWERED: Paths = {
     "compaction due": "compaction",
 }
 OVERFLOWED: Paths = {"large results": "eviction", **LATER, "retry": "reasoning"}
+COMPACTED: Paths = {READY: "reasoning", "maintenance due": "consolidation", "end": END}
 FLUSHED: Paths = {"compaction due": "compaction", "maintenance due": "consolidation", "end": END}
 
 
@@ -84,7 +86,9 @@ class Triggers:
         if calls:
             return [Send("tools", [call]) for call in calls]
         if is_answered(view.journal):
-            return "done, or flush first" if self._remembers else "memory off"
+            if self._remembers:
+                return "done, or flush first"
+            return "memory off" if rolling_due(view) is None else "compaction due"
         label = self._label(next_due(view))
         return "done, or flush first" if label == "flush first" else label
 
@@ -97,8 +101,16 @@ class Triggers:
 
     def flushed(self, state: State) -> str:
         """Was it the end of the call, and is maintenance due?"""
-        if not is_answered(self._view(state).journal):
+        view = self._view(state)
+        if not is_answered(view.journal) or rolling_due(view) is not None:
             return "compaction due"
+        return self._ended(state)
+
+    def compacted(self, state: State) -> str:
+        """Does the call go on, or was the answer its last?"""
+        return self._ended(state) if is_answered(self._view(state).journal) else READY
+
+    def _ended(self, state: State) -> str:
         return "maintenance due" if state.get("maintenance") else "end"
 
     def _view(self, state: State) -> ContextView:

@@ -18,7 +18,7 @@ from ..nodes.overflow_retry import OverflowRetryNode
 from ..nodes.reasoning import ReasoningNode
 from ..nodes.recall import RecallNode
 from ..nodes.tool_calls import ToolsNode
-from .triggers import ANSWERED, COMPACT, EVICT, FLUSHED, MASK, OVERFLOWED, Triggers
+from .triggers import ANSWERED, COMPACT, COMPACTED, EVICT, FLUSHED, MASK, OVERFLOWED, Triggers
 
 __all__ = ["Parts", "wire"]
 
@@ -68,7 +68,7 @@ def wire(
     graph.add_conditional_edges("recall", triggers.recalled, EVICT)
     graph.add_conditional_edges("eviction", triggers.evicted, MASK)
     graph.add_conditional_edges("masking", triggers.masked, COMPACT)
-    graph.add_edge("compaction", "reasoning")
+    graph.add_conditional_edges("compaction", triggers.compacted, COMPACTED)
     graph.add_conditional_edges("reasoning", triggers.answered, ANSWERED)
     graph.add_conditional_edges("tools", triggers.results_in, EVICT)
     graph.add_conditional_edges("overflow_retry", triggers.overflowed, OVERFLOWED)

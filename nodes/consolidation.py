@@ -9,10 +9,11 @@ from typing import Any
 
 from ..state.counting import count_text, text_of
 from ..state.policy import ContextPolicy
+from ..state.projection import view_context
 from ..state.prompts import DEFAULT_CONSOLIDATION_PROMPT
 from ..state.templates import fill_numbers
 from ..state.transcript import chunked
-from ..stores.maintenance import new_ledger_text, record_maintenance
+from ..stores.maintenance import NewText, new_ledger_text, record_maintenance
 from ..stores.memory_file import count_entries
 from ..stores.workspace import Workspace
 from .identity import now, owner_of
@@ -41,7 +42,7 @@ class ConsolidationNode(Node):
         workspace: Where the files live.
         model: The model that merges.
         agent: The agent's name.
-        window: The model's context window in tokens.
+        window: The model's context window in tokens; None: it is the agent's own model.
     """
 
     def __init__(
@@ -57,9 +58,9 @@ class ConsolidationNode(Node):
         self.workspace = workspace
         self.model = model
         self.agent = agent
-        self.window = window or policy.window
+        self.window = window
 
-    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:  # noqa: ARG002
+    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Merge, and remember what was merged."""
         memory = self.policy.memory
         if memory is None or not memory.enabled or not memory.hooks:
@@ -70,7 +71,8 @@ class ConsolidationNode(Node):
             new = yield io(new_ledger_text, files)
             if new:
                 old = (yield io(files.read_text, "MEMORY.md")) or ""
-                merged = yield from self._merged(old, [f"{n.path}\n{n.text}" for n in new], run)
+                window = self.window or view_context(state, self.policy).window
+                merged = yield from self._merged(old, new, window, run)
 
                 def rewritten(current: str | None) -> str:
                     # What was saved while the model was at work stands at the end of the file.
@@ -87,19 +89,21 @@ class ConsolidationNode(Node):
             run.emit("consolidation", path="MEMORY.md", ledgers=[n.path for n in new])
         return {}
 
-    def _merged(self, old: str, texts: list[str], run: Run) -> Steps[str]:
+    def _merged(self, old: str, new: list[NewText], window: int, run: Run) -> Steps[str]:
+        """Fold the new text into the file, as much at a time as the model can read."""
         memory = self.policy.memory
         assert memory is not None
-        limit = memory.consolidation_max_tokens
+        # The file is read and written in one request: it may take a quarter of the window each
+        # time.
+        limit = min(memory.consolidation_max_tokens, window // 4)
         system = fill_numbers(
             memory.consolidation_prompt or DEFAULT_CONSOLIDATION_PROMPT,
             limit,
             limit * _CHARS_PER_TOKEN,
         )
+        room = max(256, window * 3 // 4 - 2 * limit - count_text(system))
         text = old
-        for chunk in chunked(
-            texts, max(256, self.window * 3 // 4 - 2 * limit - count_text(system))
-        ):
+        for chunk in chunked(_ledgers(new, room), room):
             text = yield from self._asked(_request(text, chunk), system, run)
             if count_text(text) > limit:
                 shorter = (
@@ -122,6 +126,13 @@ class ConsolidationNode(Node):
         if not text.strip():
             raise ConsolidationRefused("the new text is blank")
         return text
+
+
+def _ledgers(new: list[NewText], room: int) -> list[str]:
+    """Return the new text in pieces that fit, each under the name of its ledger: that dates it."""
+    return [
+        f"{ledger.path}\n{piece}" for ledger in new for piece in chunked([ledger.text], room - 32)
+    ]
 
 
 def _request(memory: str, ledgers: str) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from langchain_core.messages import AnyMessage
-
 from ..state.config import MemoryConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import choose_cut, compaction_due
@@ -17,6 +15,7 @@ from ..state.journal import Journal
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.prompts import DEFAULT_FLUSH_PROMPT
+from ..state.rolling import rolling_due
 from ..state.transcript import chunked, transcript
 from ..stores.ledger import LedgerMarker, append_entry, ledger_path
 from ..stores.maintenance import maintenance_due
@@ -46,7 +45,7 @@ class FlushNode(Node):
         workspace: Where the ledger lives.
         model: The model that extracts.
         agent: The agent's name.
-        window: The model's context window in tokens.
+        window: The model's context window in tokens; None: it is the agent's own model.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class FlushNode(Node):
         self.workspace = workspace
         self.model = model
         self.agent = agent
-        self.window = window or policy.window
+        self.window = window
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Extract from what is new, append, move the cursor."""
@@ -75,8 +74,9 @@ class FlushNode(Node):
         ended = is_answered(view.journal)
         end = len(view.journal) if ended else _goes_through(view)
         try:
-            if not ended or (yield io(_allowed, files, memory, moment)):
-                yield from self._flush(view.journal[:end], files, moment, run)
+            hides = not ended or rolling_due(view) is not None
+            if hides or (yield io(_allowed, files, memory, moment)):
+                yield from self.extracted(view, end, files, moment, run)
                 if ended:
                     yield io(_remember_time, files, moment)
         except Exception as error:
@@ -90,21 +90,22 @@ class FlushNode(Node):
             log.warning("memory maintenance is put off: %s", error)
             return {}
 
-    def _flush(
-        self, messages: list[AnyMessage], files: ScopedWorkspace, moment: datetime, run: Run
+    def extracted(
+        self, view: ContextView, end: int, files: ScopedWorkspace, moment: datetime, run: Run
     ) -> Steps[None]:
+        """Append the facts in what is new before a position in the journal; move the cursor."""
         assert self.policy.memory is not None
         thread = run.thread_id or "no-thread"
         cursor = f"flush/{safe_segment(thread)}"
         record = (yield io(files.read_json, cursor)) or {}
-        done = Journal(messages).position(record.get("through"))
-        new = messages[0 if done is None else done + 1 :]
+        done = view.journal.position(record.get("through"))
+        new = view.journal[0 if done is None else done + 1 : end]
         if not any(m.type in ("human", "ai") and text_of(m.content).strip() for m in new):
             return
         first, last = new[0].id or "", new[-1].id or ""
         known = "\n\n".join((yield io(_known, files, moment)))
         system = self.policy.memory.flush_prompt or DEFAULT_FLUSH_PROMPT
-        room = self.window * 3 // 4 - count_text(system) - count_text(known)
+        room = (self.window or view.window) * 3 // 4 - count_text(system) - count_text(known)
         facts, usage = [], {"input_tokens": 0, "output_tokens": 0}
         texts = (transcript(m, result_chars=_RESULT_CHARS) for m in new)
         for chunk in chunked(texts, max(256, room)):
@@ -148,7 +149,10 @@ def says_nothing(text: str) -> bool:
 
 def _goes_through(view: ContextView) -> int:
     """Return the position up to which the compaction that follows will cut."""
-    cut = choose_cut(view) if view.overflow.get("pending") else compaction_due(view)
+    if view.overflow.get("pending"):
+        cut = choose_cut(view)
+    else:
+        cut = compaction_due(view) or rolling_due(view)
     return cut.position if cut is not None else 0
 
 

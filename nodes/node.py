@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, get_runtime
 
-__all__ = ["Effect", "Node", "Run", "Steps", "Update", "ask", "io"]
+__all__ = ["Effect", "Node", "Run", "Steps", "Update", "adrive", "ask", "drive", "io"]
 
 Update = dict[str, Any]
 P = ParamSpec("P")
@@ -52,6 +52,42 @@ def ask(function: Callable[..., Any], *args: Any) -> Effect:
         return await result if inspect.isawaitable(result) else result
 
     return Effect(run=lambda: function(*args), arun=arun)
+
+
+def drive(steps: Steps[T]) -> T:
+    """Perform the effects of a core, one after the other, and return what it returns."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                result = effect.run()
+            except BaseException as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(result)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    finally:
+        steps.close()
+
+
+async def adrive(steps: Steps[T]) -> T:
+    """Do what `drive` does, asynchronously."""
+    try:
+        effect = next(steps)
+        while True:
+            try:
+                result = await effect.arun()
+            except BaseException as error:
+                effect = steps.throw(error)
+            else:
+                effect = steps.send(result)
+    except StopIteration as done:
+        value: T = done.value
+        return value
+    finally:
+        steps.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,42 +126,11 @@ class Node(Runnable[Any, Update], ABC):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:
         """Run the node on a state."""
-        steps = self.steps(input, _run(config))
-        try:
-            effect = next(steps)
-            while True:
-                try:
-                    result = effect.run()
-                except BaseException as error:
-                    effect = steps.throw(error)
-                else:
-                    effect = steps.send(result)
-        except StopIteration as done:
-            return _update(done)
-        finally:
-            steps.close()
+        return drive(self.steps(input, _run(config)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **_: Any) -> Update:
         """Run the node on a state, asynchronously."""
-        steps = self.steps(input, _run(config))
-        try:
-            effect = next(steps)
-            while True:
-                try:
-                    result = await effect.arun()
-                except BaseException as error:
-                    effect = steps.throw(error)
-                else:
-                    effect = steps.send(result)
-        except StopIteration as done:
-            return _update(done)
-        finally:
-            steps.close()
-
-
-def _update(done: StopIteration) -> Update:
-    update: Update = done.value
-    return update
+        return await adrive(self.steps(input, _run(config)))
 
 
 def _run(config: RunnableConfig | None) -> Run:

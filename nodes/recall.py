@@ -17,6 +17,7 @@ from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.reference import ReferenceItem, digest, render_items
+from ..state.rolling import rolling_record
 from ..stores.memory_file import drop_first, split_memory
 from ..stores.workspace import ScopedWorkspace, Workspace
 from .identity import owner_of
@@ -35,7 +36,8 @@ TRUNCATED = "[MEMORY truncated: the oldest entries are not shown]"
 class RecallNode(Node):
     """Loads memory and reference material into `memory`; settles unanswered calls in `messages`.
 
-    Reads `messages`, `memory`, `overflow`; writes those that change. A file that cannot be read is
+    Reads `messages`, `memory`, `overflow`; writes those that change, and fixes `rolling` in the
+    first call of a thread. A file that cannot be read is
     logged and left out: the call goes on.
 
     Args:
@@ -68,6 +70,8 @@ class RecallNode(Node):
         if revision != (known["digest"] if known else digest("")):
             # Written whole, as a snapshot: reading a thread then never replays earlier texts.
             update["memory"] = Overwrite(Memory(text=text, digest=revision))
+        if not state.get("rolling"):
+            update["rolling"] = rolling_record(self.policy.rolling)
         settled = _interrupted(state, self.policy)
         if settled:
             update["messages"] = settled

@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel, EphemeralValue
 from typing_extensions import TypedDict
 
-from .decisions import Compaction, Eviction, Memory, OverflowState, Usage
+from .decisions import Compaction, Eviction, Memory, OverflowState, Rolling, Usage
 from .journal import append_messages
 
 __all__ = ["ThreadContext", "ThreadInput", "ThreadOutput", "ThreadState"]
@@ -32,6 +32,11 @@ def merge_records(
     for write in writes:
         merged.update(write)
     return merged
+
+
+def first_record(state: Mapping[str, Any] | None, writes: Sequence[Any]) -> Any:
+    """Reducer: the first write stays. Never changes `state`."""
+    return state or (copy.copy(writes[0]) if writes else state)
 
 
 def replace_record(state: Mapping[str, Any] | None, writes: Sequence[Any]) -> Any:
@@ -67,6 +72,7 @@ class ThreadState(TypedDict, total=False):
         arguments_truncated_through: Id of the last message whose long arguments are cut short.
         compaction: The summary and how far it reaches.
         memory: The reference text of this call.
+        rolling: The settings of rolling compaction, fixed when the thread was created.
         overflow: An overflow met in this reasoning step, and the limit learned.
         usage: What the provider counted for the last request.
         fresh_results: Whether tool results came in with the last step; forgotten after one step.
@@ -84,6 +90,7 @@ class ThreadState(TypedDict, total=False):
         Compaction, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)
     ]
     memory: Annotated[Memory, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
+    rolling: Annotated[Rolling, DeltaChannel(first_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
     overflow: OverflowState
     usage: Usage
     fresh_results: Annotated[bool, EphemeralValue(bool, guard=False)]

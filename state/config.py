@@ -30,6 +30,7 @@ __all__ = [
     "FlushTrigger",
     "MaskingConfig",
     "MemoryConfig",
+    "RollingCompactionConfig",
     "ToolResultEvictionConfig",
     "TruncateArgsConfig",
 ]
@@ -196,6 +197,27 @@ class CompactionConfig(_Config):
         if "{messages}" not in value:
             raise ValueError("must contain the placeholder {messages}")
         return value
+
+
+class RollingCompactionConfig(_Config):
+    """Compaction on demand, or whenever the context reaches a share of the window.
+
+    The values are fixed in a thread when it is created.
+
+    Attributes:
+        enabled: False turns rolling compaction off, manual and automatic.
+        compaction_count: Percent of the context that one run summarises, from its beginning.
+        auto_threshold: Percent of the window at which it runs by itself after an answer; None:
+            never.
+        model: Model that writes the summary; `"default"`: the thread's own.
+        custom_instructions: Added to the summariser's prompt.
+    """
+
+    enabled: bool = True
+    compaction_count: int = Field(default=50, ge=1, le=99)
+    auto_threshold: int | None = Field(default=None, ge=1, le=99)
+    model: BaseChatModel | str = "default"
+    custom_instructions: str | None = None
 
 
 class FlushTrigger(_Config):

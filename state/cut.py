@@ -8,11 +8,14 @@ from itertools import accumulate
 
 from langchain_core.messages import ToolMessage
 
-from .body import leading_system_messages
 from .config import CompactionConfig
 from .projection import ContextView
 
-__all__ = ["Cut", "choose_cut", "compaction_due", "last_step"]
+__all__ = ["Cut", "choose_cut", "compaction_due", "cut_at", "last_step", "legal_places"]
+
+
+# A shorter part is not worth a summary: the summary and the frame around it take as much.
+_FRAME_TOKENS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Cut:
     Attributes:
         position: Journal position of the first message that stays.
         through: Id of the last message that goes.
-        size: Journal messages before the cut, leading system messages not counted.
+        size: Journal messages before the cut, system messages not counted.
         shown: How many messages of the body go.
         removed: Tokens that they take in the request.
     """
@@ -45,7 +48,7 @@ def compaction_due(view: ContextView) -> Cut | None:
     if config is None or not config.enabled:
         return None
     budget = view.budget
-    conversation = view.tokens - budget.overhead
+    conversation = view.conversation_tokens
     above = view.tokens > budget.request_limit
     asked = (
         above
@@ -56,7 +59,7 @@ def compaction_due(view: ContextView) -> Cut | None:
     if not asked or _paused(view, config, conversation):
         return None
     keep = _first_kept(view, config)
-    needed = 1 if above else config.min_progress * view.body.total
+    needed = _FRAME_TOKENS if above else config.min_progress * view.body.total
     if sum(view.body.tokens[:keep]) < needed:
         return None
     cut = choose_cut(view, keep)
@@ -79,18 +82,23 @@ def choose_cut(view: ContextView, keep: int | None = None) -> Cut | None:
     if keep is None:
         keep = _first_kept(view, view.policy.compaction or CompactionConfig())
     last = last_step(view)
-    legal = _legal_places(view)
+    legal = legal_places(view)
     places = [i for i in range(min(keep, last), last + 1) if legal[i]]
     if not places:
         places = [i for i in range(min(keep, last), 0, -1) if legal[i]]
     if not places:
         return None
-    place = places[0]
-    position = body.sources[place]
-    through = view.journal[position - 1].id
+    return cut_at(view, places[0])
+
+
+def cut_at(view: ContextView, place: int) -> Cut:
+    """Return the cut before a legal place in the body."""
+    body, journal = view.body, view.journal
+    position = body.sources[place] if place < len(body.sources) else len(journal)
+    through = journal[position - 1].id
     assert through is not None
-    leading = leading_system_messages(view.journal)
-    return Cut(position, through, position - leading, place, sum(body.tokens[:place]))
+    new = sum(m.type != "system" for m in journal[body.start : position])
+    return Cut(position, through, view.decisions.size + new, place, sum(body.tokens[:place]))
 
 
 def _first_kept(view: ContextView, config: CompactionConfig) -> int:
@@ -116,19 +124,20 @@ def last_step(view: ContextView) -> int:
     return max(0, index)
 
 
-def _legal_places(view: ContextView) -> list[bool]:
-    """For each index of the body: whether everything before it can go and everything from it on
-    can stay.
+def legal_places(view: ContextView) -> list[bool]:
+    """For each place in the body, its end included: may the conversation be cut before it?
 
     Calls and results stay together, and what has no result in the journal yet stays: a result that
     arrives later must find its call.
     """
-    sources, messages = view.body.sources, view.body.messages
-    latest = [-1, *accumulate(sources, max)]
-    settled = [True, *accumulate((s >= 0 for s in sources), operator.and_)]
+    body = view.body
+    sources = [*body.sources, len(view.journal)]
+    latest = [-1, *accumulate(body.sources, max)]
+    settled = [True, *accumulate((at >= 0 for at in body.sources), operator.and_)]
+    result = [isinstance(message, ToolMessage) for message in body.messages]
     return [
-        i > 0 and settled[i] and sources[i] > latest[i] and not isinstance(messages[i], ToolMessage)
-        for i in range(len(messages))
+        i > 0 and settled[i] and sources[i] > latest[i] and not inside
+        for i, inside in enumerate([*result, bool(body.unanswered)])
     ]
 
 

@@ -15,7 +15,17 @@ from typing_extensions import TypedDict
 
 from .journal import Journal
 
-__all__ = ["Compaction", "Decisions", "Eviction", "Memory", "OverflowState", "Usage", "learned"]
+__all__ = [
+    "Compaction",
+    "Decisions",
+    "Eviction",
+    "Memory",
+    "OverflowState",
+    "Rolling",
+    "Usage",
+    "learned",
+    "newest_human",
+]
 
 
 class Eviction(TypedDict):
@@ -37,7 +47,7 @@ class Compaction(TypedDict, total=False):
 
     Keys:
         summary: What the model sees instead of the messages before the cut.
-        size: Journal messages covered, leading system messages not counted.
+        size: Journal messages covered, system messages not counted.
         through: Id of the last message covered.
         human: Id of the newest human message then. If the cut has passed it, it is shown again.
         generation: Grows by one with every commit.
@@ -93,6 +103,16 @@ def learned(overflow: OverflowState) -> OverflowState:
     if "shed_through" in overflow:
         kept["shed_through"] = overflow["shed_through"]
     return kept
+
+
+class Rolling(TypedDict):
+    """The settings of a thread, see `RollingCompactionConfig`."""
+
+    enabled: bool
+    compaction_count: int
+    auto_threshold: int | None
+    model: str
+    custom_instructions: str | None
 
 
 class Usage(TypedDict, total=False):

@@ -8,6 +8,7 @@ from .cut import choose_cut, compaction_due
 from .moves import move_pays, move_relieves, next_move
 from .oversize import oversized
 from .projection import ContextView
+from .rolling import rolling_due
 
 __all__ = ["Due", "can_shrink", "compact_is_due", "evict_is_due", "mask_is_due", "next_due"]
 
@@ -51,5 +52,5 @@ def mask_is_due(view: ContextView) -> bool:
 
 
 def compact_is_due(view: ContextView) -> bool:
-    """Is compaction due?"""
-    return compaction_due(view) is not None
+    """Is compaction due, of itself or because the context has reached the rolling threshold?"""
+    return compaction_due(view) is not None or rolling_due(view) is not None

@@ -21,7 +21,7 @@ _IDENTIFIER = re.compile(
       [\w.+-]+@[\w-]+\.[\w.]+                  # an address
     | (?:[\w.-]*/)+[\w.-]+                     # a path
     | \b[A-Za-z_]\w*(?:\.\w+)+\b               # a.dotted.name
-    | \b\w*\d\w*(?:[-_]\w+)*\b                 # anything with a digit
+    | \b(?=[\w-]*\d)\w+(?:-\w+)*\b              # anything with a digit, hyphens included
     | \b[A-Za-z]\w*_\w+\b                      # a snake_case name
     """,
     re.VERBOSE,

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from .config import CompactionConfig, TruncateArgsConfig
 from .counting import count_message
+from .cut import last_step
 from .projection import ContextView
 from .replacement import as_truncated, is_maskable, masked_tokens
 
@@ -103,13 +104,10 @@ def _masks(view: ContextView) -> tuple[dict[int, int], int, int]:
 
 def _arguments(view: ContextView) -> tuple[dict[int, int], int]:
     """Return tokens saved by body index, and the index that the truncation ends before."""
-    body, compaction = view.body, view.policy.compaction
-    config = compaction.truncate_args if compaction is not None else None
-    if config is None or not _truncation_is_asked(view, config):
+    body = view.body
+    config, end = _truncation(view)
+    if config is None:
         return {}, 0
-    end = max(0, len(body.messages) - config.keep_messages)
-    while 0 < end < len(body.messages) and isinstance(body.messages[end], ToolMessage):
-        end -= 1
     savings: dict[int, int] = {}
     index = end
     while index and body.sources[index - 1] >= view.decisions.arguments:
@@ -121,6 +119,24 @@ def _arguments(view: ContextView) -> tuple[dict[int, int], int]:
         if shorter is not message:
             savings[index] = body.tokens[index] - count_message(shorter)
     return savings, end
+
+
+def _truncation(view: ContextView) -> tuple[TruncateArgsConfig | None, int]:
+    """Return how to cut arguments, and the body index before which.
+
+    The last step cannot be summarised away. If it takes more than the conversation may, its
+    arguments are cut too, whether or not the policy asks for that otherwise.
+    """
+    body, compaction = view.body, view.policy.compaction
+    config = compaction.truncate_args if compaction is not None else None
+    if sum(body.tokens[last_step(view) :]) > view.budget.conversation:
+        return config or TruncateArgsConfig(), len(body.messages)
+    if config is None or not _truncation_is_asked(view, config):
+        return None, 0
+    end = max(0, len(body.messages) - config.keep_messages)
+    while 0 < end < len(body.messages) and isinstance(body.messages[end], ToolMessage):
+        end -= 1
+    return config, end
 
 
 def _truncation_is_asked(view: ContextView, config: TruncateArgsConfig) -> bool:
@@ -142,6 +158,7 @@ def _index_of_step(view: ContextView, steps: int) -> int:
 
 def _id_before(view: ContextView, index: int) -> str:
     """Return the id of the journal message just before the one that stands at a body index."""
-    message_id = view.journal[view.body.sources[index] - 1].id
+    sources = [*view.body.sources[index:], len(view.journal)]
+    message_id = view.journal[sources[0] - 1].id
     assert message_id is not None
     return message_id

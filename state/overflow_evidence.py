@@ -200,8 +200,6 @@ def _attribute(thing: object, name: str) -> object:
 
 def _as_json(text: str) -> Mapping[object, object] | list[object] | None:
     text = text.strip() if len(text) <= _JSON else ""
-    if text[:3] in ("b'{", 'b"{'):  # bytes that were formatted into a text
-        text = text[2:-1]
     if text[:1] not in ("{", "["):
         return None
     try:

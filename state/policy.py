@@ -8,7 +8,13 @@ from typing import Any
 
 from langchain_core.messages import SystemMessage
 
-from .config import CompactionConfig, MaskingConfig, MemoryConfig, ToolResultEvictionConfig
+from .config import (
+    CompactionConfig,
+    MaskingConfig,
+    MemoryConfig,
+    RollingCompactionConfig,
+    ToolResultEvictionConfig,
+)
 from .counting import count_schemas
 
 __all__ = ["ContextPolicy"]
@@ -30,6 +36,7 @@ class ContextPolicy:
         eviction: See `ToolResultEvictionConfig`; None: off.
         masking: See `MaskingConfig`; None: off.
         compaction: See `CompactionConfig`; None: off.
+        rolling: See `RollingCompactionConfig`; None: off.
         memory: See `MemoryConfig`; None: off.
     """
 
@@ -41,6 +48,7 @@ class ContextPolicy:
     eviction: ToolResultEvictionConfig | None = None
     masking: MaskingConfig | None = None
     compaction: CompactionConfig | None = None
+    rolling: RollingCompactionConfig | None = None
     memory: MemoryConfig | None = None
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from .body import Body, body_of, leading_system_messages
 from .budget import Budget
 from .counting import count_message, count_text, text_of
-from .decisions import Compaction, Decisions, Eviction, OverflowState, Usage
+from .decisions import Compaction, Decisions, Eviction, OverflowState, Rolling, Usage
 from .journal import Journal, as_journal
 from .policy import ContextPolicy
 from .reference import digest, reference_message
@@ -57,6 +57,7 @@ def view_context(
         compaction=cast(Compaction, state.get("compaction") or {}),
         usage=cast(Usage, state.get("usage") or {}),
         overflow=cast(OverflowState, state.get("overflow") or {}),
+        rolling=state.get("rolling") or None,
     )
 
 
@@ -72,6 +73,7 @@ class ContextView:
     compaction: Compaction
     usage: Usage
     overflow: OverflowState
+    rolling: Rolling | None = None
 
     @cached_property
     def system(self) -> SystemMessage | None:
@@ -174,6 +176,11 @@ class ContextView:
             digest(text_of(self.system.content)) if self.system else "",
         )
         return digest(repr(parts))
+
+    @property
+    def conversation_tokens(self) -> int:
+        """What of the request is conversation: all but the budget's overhead."""
+        return self.tokens - self.budget.overhead
 
     @cached_property
     def window(self) -> int:

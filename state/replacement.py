@@ -132,10 +132,9 @@ def as_shown(
         return as_masked(message, eviction, policy.masking)
     if eviction is not None and isinstance(message, (ToolMessage, HumanMessage)):
         return well_formed_message(as_evicted(message, eviction, policy))
-    if truncated and isinstance(message, AIMessage) and policy.compaction is not None:
-        config = policy.compaction.truncate_args
-        if config is not None:
-            return well_formed_message(as_truncated(message, config))
+    if truncated and isinstance(message, AIMessage):
+        config = policy.compaction.truncate_args if policy.compaction is not None else None
+        return well_formed_message(as_truncated(message, config or TruncateArgsConfig()))
     if isinstance(message, SystemMessage):
         text = render_note(text_of(message.content), source="system message in the conversation")
         return HumanMessage(well_formed(text), id=message.id)

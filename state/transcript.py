@@ -84,6 +84,9 @@ def _pieces(text: str, max_tokens: int) -> Sequence[str]:
         while size > 1 and count_text(piece) > max_tokens:
             size = min(size, len(piece)) // 2
             piece = clip_end(rest, size) or rest[:1]
+        line = piece.rfind("\n") + 1
+        if len(piece) < len(rest) and line > len(piece) // 2:
+            piece = piece[:line]  # at the end of a line, if that is not far back
         pieces.append(piece)
         rest = rest[len(piece) :]
     return pieces

@@ -386,12 +386,16 @@ def test_without_compaction_an_overflow_is_the_callers(tmp_path: Path) -> None:
 
 
 def test_a_limit_that_is_not_named_is_learned_from_what_was_refused(tmp_path: Path) -> None:
-    script = Scripted(*steps(8), refusal("prompt is too long", code="context_length_exceeded"), "ok")
+    script = Scripted(
+        *steps(8), refusal("prompt is too long", code="context_length_exceeded"), "ok"
+    )
     graph = agent(script, tmp_path, [page])
     graph.invoke(say("go"), thread())
     values = graph.get_state(thread()).values
     policy = context_policy(graph)
-    assert values["overflow"]["limit"] == pytest.approx(_tokens(script.requests[-2], policy), rel=0.1)
+    assert values["overflow"]["limit"] == pytest.approx(
+        _tokens(script.requests[-2], policy), rel=0.1
+    )
     assert _tokens(script.requests[-1], policy) < _tokens(script.requests[-2], policy)
 
 
@@ -435,6 +439,24 @@ def test_a_kept_tail_that_is_too_big_alone_loses_its_largest_results(tmp_path: P
     assert _tokens(script.requests[-1], context_policy(graph)) < 1_200
 
 
+def test_huge_arguments_in_the_last_step_do_not_take_the_request_above_the_window(
+    tmp_path: Path,
+) -> None:
+    def write(at: str, text: str) -> str:
+        """Write a file."""
+        return f"wrote {len(text)} characters"
+
+    script = Scripted(calls("a", name="write", text="word " * 9_000), "done")
+    graph = agent(script, tmp_path, [write], context_window=8_000)
+    graph.invoke(say("go"), thread())
+    assert max(_tokens(request, context_policy(graph)) for request in script.requests) < 8_000
+    call = script.requests[-1][1]
+    assert isinstance(call, AIMessage)
+    assert call.tool_calls[0]["args"]["text"].endswith("... [truncated] ...")
+    kept = graph.get_state(thread()).values["messages"][1]
+    assert len(kept.tool_calls[0]["args"]["text"]) == 45_000
+
+
 def test_what_cannot_shrink_is_raised_at_once_with_its_sizes(tmp_path: Path) -> None:
     script = Scripted(overflow_error(limit=100), "done")
     graph = agent(script, tmp_path)
@@ -447,9 +469,7 @@ def test_what_cannot_shrink_is_raised_at_once_with_its_sizes(tmp_path: Path) -> 
 
 
 def test_an_overflow_that_comes_as_an_answer_is_an_overflow(tmp_path: Path) -> None:
-    silent = AIMessage(
-        "cut", response_metadata={"stop_reason": "model_context_window_exceeded"}
-    )
+    silent = AIMessage("cut", response_metadata={"stop_reason": "model_context_window_exceeded"})
     script = Scripted(*steps(8), silent, "done")
     graph = agent(script, tmp_path, [page])
     assert "overflow_retry" in nodes_run(graph, say("go"), thread())

@@ -20,6 +20,7 @@ from longthread.nodes.node import Node
 from longthread.nodes.overflow_retry import OverflowRetryNode
 from longthread.nodes.reasoning import ReasoningNode
 from longthread.nodes.recall import RecallNode
+from longthread.nodes.summariser import Summariser
 from longthread.nodes.tool_calls import ToolsNode
 from longthread.state.config import ToolResultEvictionConfig
 from longthread.state.policy import ContextPolicy
@@ -91,7 +92,7 @@ async def test_masking_alone() -> None:
 async def test_compaction_alone() -> None:
     script = Scripted(summary="## Intent\nGo.")
     state = {"messages": work(40, size=60)}
-    result = await both(CompactionNode(POLICY, script.model), state)
+    result = await both(CompactionNode(POLICY, Summariser(script.model, 4_000)), state)
     assert result["compaction"]["summary"] == "## Intent\nGo."
     assert 0 < result["compaction"]["size"] < 81
 

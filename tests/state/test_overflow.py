@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.exceptions import ContextOverflowError, OutputParserException
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.tools import ToolException
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, field_validator
 
 from longthread.state.errors import ThreadBudgetError
 from longthread.state.overflow import Overflow, classify_overflow, is_context_overflow
@@ -154,12 +154,17 @@ def test_programming_error_is_never_a_providers(kind: type[Exception]) -> None:
 
 def test_errors_that_quote_what_they_were_given_are_not_read() -> None:
     class Model(BaseModel):
-        number: int
+        text: str
+
+        @field_validator("text")
+        @classmethod
+        def refuse(cls, text: str) -> str:
+            raise ValueError(text)
 
     said = ANTHROPIC
     assert not is_context_overflow(OutputParserException(f"Could not read {said}"))
     assert not is_context_overflow(ToolException(said))
-    error = caught(lambda: Model.model_validate({"number": said}))
+    error = caught(lambda: Model.model_validate({"text": said}))
     assert isinstance(error, ValidationError)
     assert not is_context_overflow(error)
     assert not is_context_overflow(ThreadBudgetError("the prompt exceeds the context window"))
@@ -265,11 +270,16 @@ def test_stream_that_was_not_read_is_not_read() -> None:
         status_code = 400
         _content = False
 
+        waited = False
+
         @property
         def content(self) -> bytes:
-            raise AssertionError("read from the network")
+            self.waited = True
+            return b"{}"
 
-    assert classify_overflow(ProviderError(response=Streaming())) is None
+    response = Streaming()
+    assert classify_overflow(ProviderError(response=response)) is None
+    assert not response.waited
 
 
 # --- Events and silent forms ---------------------------------------------------------------------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from longthread.state.errors import WorkspaceError
-from longthread.stores import Owner, ScopedWorkspace, Workspace
+from longthread.stores import JsonRecord, Owner, ScopedWorkspace, Workspace
 
 once_per_view = settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -348,7 +349,7 @@ def test_users_and_agents_do_not_see_each_other(workspace: Workspace) -> None:
     views = [workspace.scoped(owner) for owner in owners]
     for number, view in enumerate(views):
         view.write_text("MEMORY.md", str(number))
-        view.update_json("cursor", lambda _, n=number: {"n": n})
+        view.update_json("cursor", partial(_numbered, number))
     for number, view in enumerate(views):
         assert view.read_text("MEMORY.md") == str(number)
         assert view.read_json("cursor") == {"n": number}
@@ -435,3 +436,7 @@ def test_concurrent_appends_of_any_text_never_interleave(
             tail[length:].removeprefix("\n") if not tail[:length].endswith("\n") else tail[length:]
         )
     assert found == blocks
+
+
+def _numbered(number: int, _: JsonRecord | None) -> JsonRecord:
+    return {"n": number}

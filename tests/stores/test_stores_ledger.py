@@ -103,6 +103,12 @@ class Nowhere(tzinfo):
     def utcoffset(self, _: datetime | None) -> None:
         return None
 
+    def dst(self, _: datetime | None) -> None:
+        return None
+
+    def tzname(self, _: datetime | None) -> None:
+        return None
+
 
 @pytest.mark.parametrize("zone", [None, Nowhere()])
 def test_a_moment_without_a_zone_is_refused(view: ScopedWorkspace, zone: tzinfo | None) -> None:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from longthread.state.errors import LongthreadError, WorkspaceError
-from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace
+from longthread.stores import JsonRecord, LocalWorkspace, Owner, ScopedWorkspace
 
 
 def failing(code: int, when: Callable[..., bool], real: Callable[..., Any]) -> Callable[..., Any]:
@@ -317,7 +317,12 @@ def test_a_spoilt_record_counts_as_absent_with_one_warning(
     assert "cursor.json" in warnings[0].getMessage()
     caplog.clear()
     seen: list[object] = []
-    scope.update_json("cursor", lambda old: seen.append(old) or {"b": 2})
+
+    def replaced(old: JsonRecord | None) -> JsonRecord:
+        seen.append(old)
+        return {"b": 2}
+
+    scope.update_json("cursor", replaced)
     assert seen == [None]
     assert len([r for r in caplog.records if r.name.startswith("longthread")]) == 1
     assert scope.read_json("cursor") == {"b": 2}

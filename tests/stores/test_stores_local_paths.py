@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -207,7 +208,7 @@ def test_links_that_form_a_circle_are_an_error_not_a_hang(
 
 @pytest.mark.parametrize("path", ["../escape.md", "memory/../../x", "/etc/passwd", "C:/x", "a\0"])
 def test_every_method_checks_its_path(scope: ScopedWorkspace, path: str) -> None:
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: scope.read_text(path),
         lambda: scope.read_lines(path),
         lambda: scope.read_chars(path),

@@ -129,8 +129,8 @@ def contents(messages: Sequence[BaseMessage]) -> list[str]:
 def overflow_error(limit: int = 4_000, requested: int = 5_000) -> openai.BadRequestError:
     """Return what an OpenAI client raises when a request does not fit."""
     return refusal(
-        f"This model's maximum context length is {limit} tokens. However, your messages resulted in "
-        f"{requested} tokens. Please reduce the length of the messages.",
+        f"This model's maximum context length is {limit} tokens. However, your messages resulted "
+        f"in {requested} tokens. Please reduce the length of the messages.",
         code="context_length_exceeded",
     )
 

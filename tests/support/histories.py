@@ -14,6 +14,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from longthread.nodes.masking import boundaries
 from longthread.state.config import (
     CompactionConfig,
     MaskingConfig,
@@ -23,7 +24,6 @@ from longthread.state.config import (
 from longthread.state.cut import choose_cut
 from longthread.state.decisions import newest_human
 from longthread.state.journal import append_messages
-from longthread.nodes.masking import boundaries
 from longthread.state.moves import next_move
 from longthread.state.oversize import oversized, preview_length
 from longthread.state.policy import ContextPolicy
@@ -130,7 +130,11 @@ def steps(draw: st.DrawFn, thread: Thread) -> list[AnyMessage]:
     """Draw one assistant message and its results: in any order, repeated, missing, unasked for."""
     count = draw(st.integers(0, 7))
     calls: list[Any] = [
-        {"name": draw(st.sampled_from(["look", "pinned"])), "args": draw(arguments), "id": thread.fresh("call")}
+        {
+            "name": draw(st.sampled_from(["look", "pinned"])),
+            "args": draw(arguments),
+            "id": thread.fresh("call"),
+        }
         for _ in range(count)
     ]
     content: Any = draw(st.one_of(texts, thinking))

@@ -1,0 +1,189 @@
+"""Compacting a thread on demand: `compact_thread` and its asynchronous twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite, StateSnapshot
+
+from ..nodes.compaction import CompactionNode, Plan
+from ..nodes.flush import FlushNode
+from ..nodes.identity import now, owner_of
+from ..nodes.node import Effect, Run, Steps, adrive, drive, io
+from ..state.decisions import Compaction
+from ..state.errors import LongthreadError
+from ..state.projection import view_context
+from ..state.rolling import rolling_record
+
+__all__ = ["CompactionResult", "acompact_thread", "compact_thread"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionResult:
+    """What a compaction on demand did.
+
+    Attributes:
+        thread_id: The thread.
+        compacted_count: Messages that this run summarised (or would, in a dry run).
+        new_size: Messages summarised so far, this run included.
+        already_up_to_date: Whether there was nothing to compact; then no model was asked.
+    """
+
+    thread_id: str
+    compacted_count: int
+    new_size: int
+    already_up_to_date: bool
+
+
+def compact_thread(
+    graph: Any,
+    config: RunnableConfig,
+    instructions: str | None = None,
+    dry_run: bool = False,
+) -> CompactionResult:
+    """Summarise the next part of a thread, from its beginning (`RollingCompactionConfig`).
+
+    Args:
+        graph: The compiled agent graph, or one that holds it, with its checkpointer.
+        config: Names the thread (`configurable.thread_id`), and with `checkpoint_ns` a subgraph's.
+        instructions: Added to the summariser's prompt for this run.
+        dry_run: Say what would be done; ask no model, write nothing.
+
+    Returns:
+        What was done.
+
+    Raises:
+        LongthreadError: With code `SESSION_NOT_FOUND`, `SESSION_CLOSED`, `COMPACTION_DISABLED`, or
+            `SESSION_BUSY` when the thread waits in an interrupt, is in the middle of a call, or
+            moved on while the summary was made. Nothing was written.
+        SummaryRefused: The summary cannot stand in for the messages. Nothing was written.
+    """
+    return drive(_steps(graph, config, instructions, dry_run))
+
+
+async def acompact_thread(
+    graph: Any,
+    config: RunnableConfig,
+    instructions: str | None = None,
+    dry_run: bool = False,
+) -> CompactionResult:
+    """Do what `compact_thread` does, asynchronously."""
+    return await adrive(_steps(graph, config, instructions, dry_run))
+
+
+def _steps(
+    graph: Any, config: RunnableConfig, instructions: str | None, dry_run: bool
+) -> Steps[CompactionResult]:
+    thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
+    agent = _agent_graph(graph, config)
+    compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
+    before: StateSnapshot = yield _get_state(graph, config)
+    state = _open_state(before, compaction, thread_id)
+    view, plan = compaction.manual(state, instructions)
+    size = view.decisions.size
+    if plan is None:
+        return CompactionResult(thread_id, 0, size, already_up_to_date=True)
+    result = CompactionResult(
+        thread_id, plan.cut.size - size, plan.cut.size, already_up_to_date=False
+    )
+    if dry_run:
+        return result
+    as_node = _place_to_write_from(before, thread_id)
+    run = Run(config, None)
+    yield from _flushed(agent, state, plan, run)
+    record = yield from compaction.carried_out(plan, state, run)
+    after: StateSnapshot = yield _get_state(graph, config)
+    if _checkpoint(after) != _checkpoint(before):
+        raise LongthreadError(
+            f"thread {thread_id!r} moved on while its summary was made: nothing was written; try "
+            "again when it rests",
+            code="SESSION_BUSY",
+        )
+    yield _commit(graph, before, record, as_node)
+    return result
+
+
+def _open_state(before: StateSnapshot, node: CompactionNode, thread_id: str) -> dict[str, Any]:
+    """Return the thread's state if it may be compacted at all."""
+    state: dict[str, Any] = dict(before.values or {})
+    if not state.get("messages"):
+        raise LongthreadError(
+            f"there is no thread {thread_id!r} with messages in it", code="SESSION_NOT_FOUND"
+        )
+    if state.get("closed"):
+        raise LongthreadError(f"thread {thread_id!r} is closed", code="SESSION_CLOSED")
+    state["rolling"] = state.get("rolling") or rolling_record(node.policy.rolling)
+    if not state["rolling"]["enabled"]:
+        raise LongthreadError(
+            f"rolling compaction is turned off for thread {thread_id!r} "
+            "(RollingCompactionConfig.enabled=False when it was created)",
+            code="COMPACTION_DISABLED",
+        )
+    return state
+
+
+def _place_to_write_from(
+    before: StateSnapshot, thread_id: str
+) -> Literal["consolidation", "compaction"]:
+    """Return the node to write as, so that what is next in the thread stays next."""
+    if not before.interrupts:
+        if before.next == ():
+            return "consolidation"  # after it comes the end, where the thread is
+        if before.next == ("reasoning",):
+            return "compaction"  # a model call that failed: it is still what comes next
+    raise LongthreadError(
+        f"thread {thread_id!r} is in the middle of a call (next: {', '.join(before.next)}): let it "
+        "finish or resume it first",
+        code="SESSION_BUSY",
+    )
+
+
+def _flushed(agent: Any, state: dict[str, Any], plan: Plan, run: Run) -> Steps[None]:
+    """Extract facts from what is about to be summarised, as before any other compaction."""
+    flush: FlushNode = agent.builder.nodes["flush"].runnable
+    memory, compaction = flush.policy.memory, flush.policy.compaction
+    if memory is None or not memory.enabled or not memory.hooks:
+        return
+    if compaction is not None and not compaction.flush_before_compact:
+        return
+    moment: datetime = yield io(now, run)
+    files = flush.workspace.scoped(owner_of(run, flush.agent))
+    view = view_context(state, flush.policy)
+    yield from flush.extracted(view, plan.cut.position, files, moment, run)
+
+
+def _get_state(graph: Any, config: RunnableConfig) -> Effect:
+    return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
+
+
+def _commit(graph: Any, before: StateSnapshot, record: Compaction, as_node: str) -> Effect:
+    update = {"compaction": Overwrite(record)}
+    return Effect(
+        run=lambda: graph.update_state(before.config, update, as_node=as_node),
+        arun=lambda: graph.aupdate_state(before.config, update, as_node=as_node),
+    )
+
+
+def _checkpoint(snapshot: StateSnapshot) -> str | None:
+    return (snapshot.config.get("configurable") or {}).get("checkpoint_id")
+
+
+def _agent_graph(graph: Any, config: RunnableConfig) -> Any:
+    """Return the agent graph itself: the one given, or the subgraph that `checkpoint_ns` names."""
+    namespace = (config.get("configurable") or {}).get("checkpoint_ns")
+    found = graph
+    if namespace:
+        path = "|".join(part.partition(":")[0] for part in namespace.split("|"))
+        subgraphs: Iterator[tuple[str, Any]] = graph.get_subgraphs(namespace=path, recurse=True)
+        found = next((subgraph for _, subgraph in subgraphs), None)
+    nodes = getattr(getattr(found, "builder", None), "nodes", {})
+    if not isinstance(getattr(nodes.get("compaction"), "runnable", None), CompactionNode):
+        raise LongthreadError(
+            f"graph={graph!r} has no agent graph at checkpoint_ns={namespace!r}",
+            code="SESSION_NOT_FOUND",
+        )
+    return found

@@ -1,0 +1,122 @@
+"""Asking a model for the summary that stands in for messages, and refusing what cannot."""
+
+from __future__ import annotations
+
+import re
+
+from langchain_core.messages import AIMessage, AnyMessage
+
+from ..state.config import CompactionConfig
+from ..state.counting import count_text, text_of
+from ..state.cut import Cut
+from ..state.projection import ContextView
+from ..state.replacement import as_shown
+from ..state.templates import fill
+from ..state.text import clip_end, clip_start
+from ..state.transcript import chunked, transcript
+from .models import Model, auxiliary_answer, usage_of
+from .node import Run, Steps
+
+__all__ = ["Summariser", "SummaryRefused", "messages_that_go", "summary_limit"]
+
+
+class SummaryRefused(Exception):
+    """What the summariser returned cannot stand in for the messages."""
+
+
+class Summariser:
+    """A model that keeps a running summary.
+
+    Args:
+        model: The model.
+        window: Its context window in tokens; None: it is the agent's own model, and what the thread
+            has learned of the window holds for it too.
+    """
+
+    def __init__(self, model: Model, window: int | None = None) -> None:
+        self.model = model
+        self.window = window
+
+    def steps(
+        self, view: ContextView, cut: Cut, run: Run, *, instructions: str | None = None
+    ) -> Steps[tuple[str, dict[str, int]]]:
+        """Fold the messages that go into the previous summary, a chunk at a time.
+
+        Args:
+            view: The projection.
+            cut: The cut to make.
+            run: Where the node runs.
+            instructions: Added to the prompt.
+
+        Returns:
+            The new summary, and the tokens that the summariser used.
+
+        Raises:
+            SummaryRefused: It is blank, an error, or no shorter than what it replaces.
+        """
+        config = view.policy.compaction or CompactionConfig()
+        limit = summary_limit(view)
+        previous = view.decisions.summary
+        template = config.summary_prompt
+        if instructions and instructions.strip():
+            template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
+        summary, usage = previous, {"input_tokens": 0, "output_tokens": 0}
+        window = self.window or view.window
+        room = window - 2 * limit - count_text(template) - window // 20
+        for chunk in chunked(map(transcript, messages_that_go(view, cut)), max(256, room)):
+            prompt = fill(template, messages=chunk, summary=summary or "(none)", max_tokens=limit)
+            answer = yield from auxiliary_answer(
+                self.model, run, name="compaction", system=None, prompt=prompt
+            )
+            summary = _bounded(_checked(answer), limit)
+            for key, tokens in usage_of(answer).items():
+                usage[key] += tokens
+        if count_text(summary) >= cut.removed + count_text(previous):
+            raise SummaryRefused(
+                f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
+            )
+        return summary, usage
+
+
+def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
+    """Return the messages before a cut, unmasked: what was really said is what counts."""
+    evictions = view.decisions.evictions
+    return [
+        as_shown(
+            view.journal[at],
+            masked=False,
+            eviction=evictions.get(view.journal[at].id or ""),
+            policy=view.policy,
+        )
+        for at in view.body.sources[: cut.shown]
+    ]
+
+
+def summary_limit(view: ContextView) -> int:
+    """Return the bound on the summary in tokens: as configured, or less in a small window."""
+    config = view.policy.compaction or CompactionConfig()
+    return max(64, min(config.max_summary_tokens, view.budget.conversation // 4))
+
+
+_THINKING = re.compile(r"^\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
+
+
+def _checked(answer: AIMessage) -> str:
+    """Return the text of a summary, or refuse it."""
+    metadata = answer.response_metadata
+    reason = metadata.get("finish_reason") or metadata.get("stop_reason")
+    if reason in ("content_filter", "refusal", "error"):
+        raise SummaryRefused(f"the summariser stopped with {reason!r}")
+    text = _THINKING.sub("", text_of(answer.content)).strip()
+    if not text:
+        raise SummaryRefused("the summary is blank")
+    return text
+
+
+def _bounded(text: str, max_tokens: int) -> str:
+    """Cut a summary that is too long in its middle: its end says what is still to be done."""
+    shown, size = text, len(text)
+    while (tokens := count_text(shown)) > max_tokens and size > 1:
+        size = min(size - 1, size * max_tokens // tokens)
+        shown = f"{clip_end(text, size // 2)}\n[…]\n{clip_start(text, size // 2)}"
+    return shown
