@@ -119,7 +119,7 @@ class CompactionNode(Node):
         )
         record = _record(view, plan.cut, summary)
         after = view_context({**state, "compaction": record}, self.policy)
-        if after.estimated >= view.estimated:
+        if plan.trigger in ("automatic", "overflow") and after.estimated >= view.estimated:
             raise SummaryRefused(
                 f"the request would take {after.estimated:,} tokens, no fewer than now"
             )

@@ -32,10 +32,10 @@ _HASH_LENGTH = 16
 
 
 def shown(value: str) -> str:
-    """Return `value` as an error message shows it: its repr, cut when it is long."""
-    if len(value) <= 120:
+    """Return `value` as an error message shows it: its repr, cut in the middle when it is long."""
+    if len(value) <= 300:
         return repr(value)
-    return f"{value[:100]!r}… ({len(value)} characters)"
+    return f"{value[:120]!r}…{value[-80:]!r} ({len(value)} characters)"
 
 
 def check_segment(name: str, what: str = "name") -> str:
