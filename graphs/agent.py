@@ -40,7 +40,7 @@ from ..state.policy import ContextPolicy, SystemPrompt
 from ..stores.local import LocalWorkspace
 from ..stores.workspace import Owner, Workspace
 from .compiled import AgentGraph
-from .models import output_reserve_of, resolve_model, window_of
+from .models import needs_cache_hints, output_reserve_of, resolve_model, window_of
 from .retries import without_overflow
 from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
@@ -217,6 +217,7 @@ def build_agent_graph(
             policy,
             main.bind_tools(bound) if bound else main,
             structured=main.with_structured_output(response_format) if response_format else None,
+            cache_hints=needs_cache_hints(main),
         ),
         tools=ToolsNode(policy, [t for t in bound if isinstance(t, BaseTool)]),
         overflow_retry=OverflowRetryNode(policy),

@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ..state.errors import ConfigurationError
 
-__all__ = ["output_reserve_of", "resolve_model", "window_of"]
+__all__ = ["needs_cache_hints", "output_reserve_of", "resolve_model", "window_of"]
 
 DEFAULT_WINDOW = 64_000
 
@@ -60,6 +60,11 @@ def window_of(model: BaseChatModel, configured: int | None = None) -> int:
         return configured
     profile: Any = getattr(model, "profile", None) or {}
     return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
+
+
+def needs_cache_hints(model: BaseChatModel) -> bool:
+    """Whether the model's provider caches a prefix only where the request marks it (Anthropic)."""
+    return model._llm_type.startswith("anthropic")
 
 
 def output_reserve_of(model: BaseChatModel) -> int | None:

@@ -1,7 +1,9 @@
 """Entry points for LangGraph Studio and Server: they work without a key and without network.
 
 `LONGTHREAD_MODEL`, as in `openai:gpt-5-mini`, puts a real model in the place of the scripted one.
-The server brings its own checkpointer and store; a graph compiled with one is refused there.
+The server brings its own checkpointer and store; a graph compiled with one is refused there. The
+graph is made once, when this module is imported: a factory would be called in the server's event
+loop, for every read of a state.
 """
 
 from __future__ import annotations
@@ -23,8 +25,7 @@ def clock() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def agent() -> AgentGraph:
-    """Make the agent that `langgraph.json` names."""
+def _agent() -> AgentGraph:
     named = os.environ.get("LONGTHREAD_MODEL")
     return create_agent_graph(
         named or ScriptedModel(script=_answer),
@@ -51,3 +52,7 @@ def _answer(messages: list[BaseMessage]) -> AIMessage:
         f"This is the scripted model: it was sent {len(messages)} messages. Ask it for the time, "
         "or set LONGTHREAD_MODEL to talk to a real one."
     )
+
+
+agent = _agent()
+"""The agent that `langgraph.json` names."""

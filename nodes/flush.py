@@ -85,7 +85,7 @@ class FlushNode(Node):
             return {}
         try:
             gap = memory.consolidation_min_gap
-            return {"maintenance": (yield io(maintenance_due, files, moment, gap))}
+            return {"maintenance": True} if (yield io(maintenance_due, files, moment, gap)) else {}
         except WorkspaceError as error:
             log.warning("memory maintenance is put off: %s", error)
             return {}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
@@ -17,6 +17,7 @@ from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.replacement import well_formed_message
+from .cache_hints import with_cache_hints
 from .models import Model, call_model, input_tokens
 from .node import Node, Run, Steps, Update, ask
 
@@ -38,6 +39,7 @@ class ReasoningNode(Node):
         policy: The agent's policy.
         model: The model, with the tools bound.
         structured: A model that returns the structured response, or None.
+        cache_hints: Whether the provider has to be told where its cached prefix may end.
     """
 
     def __init__(
@@ -46,10 +48,12 @@ class ReasoningNode(Node):
         model: Model,
         *,
         structured: Runnable[Any, Any] | None = None,
+        cache_hints: bool = False,
     ) -> None:
         self.policy = policy
         self.model = model
         self.structured = structured
+        self.cache_hints = cache_hints
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Make one request."""
@@ -62,7 +66,7 @@ class ReasoningNode(Node):
         reserve = view.overflow.get("reserve")
         model = self.model if reserve is None else self.model.bind(max_tokens=reserve)
         try:
-            answer = yield call_model(model, view.messages, run.config)
+            answer = yield call_model(model, self._request(view), run.config)
         except Exception as error:
             overflow = classify_overflow(error)
             if overflow is None:
@@ -90,6 +94,10 @@ class ReasoningNode(Node):
             ]
             update["structured_response"] = yield call_model(self.structured, request, config)
         return update
+
+    def _request(self, view: ContextView) -> list[AnyMessage]:
+        messages = view.messages
+        return with_cache_hints(messages, len(view.head)) if self.cache_hints else messages
 
     def _system(self, state: Mapping[str, Any], run: Run) -> Steps[SystemMessage | None]:
         """Resolve the system prompt; a callable is asked before every request."""

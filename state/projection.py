@@ -103,10 +103,14 @@ class ContextView:
         return as_shown(message, masked=False, eviction=eviction, policy=self.policy)
 
     @property
+    def head(self) -> list[AnyMessage]:
+        """What stands before the journal: system prompt, reference, a human message shown again."""
+        return [m for m in (self.system, self.reference, self.again) if m is not None]
+
+    @property
     def messages(self) -> list[AnyMessage]:
         """The request."""
-        head = [m for m in (self.system, self.reference, self.again) if m is not None]
-        return [*head, *self.body.messages]
+        return [*self.head, *self.body.messages]
 
     @cached_property
     def parts(self) -> dict[str, int]:

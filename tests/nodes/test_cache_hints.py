@@ -1,0 +1,95 @@
+"""Markers for Anthropic's prompt cache stand at the stable places, and nowhere for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agents import Scripted, calls, say, thread
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from longthread import create_agent_graph
+from longthread.graphs.scripted import ScriptedModel
+from longthread.nodes.cache_hints import with_cache_hints
+from longthread.state.counting import text_of
+
+
+class Anthropic(ScriptedModel):
+    @property
+    def _llm_type(self) -> str:
+        return "anthropic-chat"
+
+
+def marked(request: list[BaseMessage]) -> list[int]:
+    return [
+        at
+        for at, message in enumerate(request)
+        if isinstance(message.content, list)
+        and any("cache_control" in block for block in message.content if isinstance(block, dict))
+    ]
+
+
+def look(at: str) -> str:
+    """Look."""
+    return f"saw {at}"
+
+
+def requests(model: type[ScriptedModel], tmp_path: Path) -> list[list[BaseMessage]]:
+    script = Scripted(calls("a"), calls("b", "c"), "done")
+    graph = create_agent_graph(
+        model(script=script),
+        [look],
+        system_prompt="Be brief.",
+        reference=["Rules."],
+        workspace=tmp_path,
+        checkpointer=InMemorySaver(),
+    )
+    graph.invoke(say("go"), thread())
+    return script.requests
+
+
+def test_system_prompt_reference_last_request_and_end_are_marked(tmp_path: Path) -> None:
+    first, second, third = requests(Anthropic, tmp_path)
+    assert marked(first) == [0, 1, 2]
+    # system, reference, human | call, result
+    assert marked(second) == [0, 1, 2, 4]
+    assert marked(third) == [0, 1, 4, 7]
+    assert third[4].content == [
+        {"type": "text", "text": "saw a", "cache_control": {"type": "ephemeral"}}
+    ]
+
+
+def test_providers_that_cache_by_themselves_get_no_markers(tmp_path: Path) -> None:
+    assert [marked(request) for request in requests(ScriptedModel, tmp_path)] == [[], [], []]
+
+
+contents: st.SearchStrategy[Any] = st.one_of(
+    st.text(max_size=5),
+    st.lists(
+        st.sampled_from(
+            [
+                {"type": "text", "text": "x"},
+                {"type": "text", "text": " "},
+                {"type": "thinking", "thinking": "t", "signature": "s"},
+                {"type": "image", "source": {}},
+            ]
+        ),
+        max_size=3,
+    ),
+)
+
+
+@given(st.lists(contents, max_size=6), st.integers(0, 3))
+def test_at_most_four_markers_and_nothing_else_changes(given: list[Any], head: int) -> None:
+    kinds = (SystemMessage, HumanMessage, AIMessage)
+    request: list[Any] = [kinds[min(i, 2)](c, id=str(i)) for i, c in enumerate(given)]
+    hinted = with_cache_hints(request, min(head, len(request)))
+    assert len(marked(list(hinted))) <= 4
+    for before, after in zip(request, hinted, strict=True):
+        assert text_of(after.content) == text_of(before.content)
+        assert type(after) is type(before)
+        assert after.id == before.id
+    assert all("cache_control" not in str(m.content) for m in request)
