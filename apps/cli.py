@@ -15,6 +15,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .threads import threads
+
 __all__ = ["app", "main"]
 
 FAILED, INTERRUPTED = 2, 130
@@ -90,6 +92,9 @@ def longthread(
     """LangGraph agents whose threads outlive the model's context window."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+
+
+app.add_typer(threads, name="thread")
 
 
 @app.command()

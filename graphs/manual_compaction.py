@@ -19,7 +19,7 @@ from ..state.errors import LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
 
-__all__ = ["CompactionResult", "acompact_thread", "compact_thread"]
+__all__ = ["CompactionResult", "acompact_thread", "compact_thread", "compaction_steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def compact_thread(
             moved on while the summary was made. Nothing was written.
         SummaryRefused: The summary cannot stand in for the messages. Nothing was written.
     """
-    return drive(_steps(graph, config, instructions, dry_run))
+    return drive(compaction_steps(graph, config, instructions, dry_run))
 
 
 async def acompact_thread(
@@ -72,12 +72,13 @@ async def acompact_thread(
     dry_run: bool = False,
 ) -> CompactionResult:
     """Do what `compact_thread` does, asynchronously."""
-    return await adrive(_steps(graph, config, instructions, dry_run))
+    return await adrive(compaction_steps(graph, config, instructions, dry_run))
 
 
-def _steps(
+def compaction_steps(
     graph: Any, config: RunnableConfig, instructions: str | None, dry_run: bool
 ) -> Steps[CompactionResult]:
+    """The core of `compact_thread`, for callers that perform the effects themselves."""
     thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
     agent = _agent_graph(graph, config)
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable

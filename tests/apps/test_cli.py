@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 import typer
+from agents import Scripted, agent, say, thread
+from langgraph.checkpoint.sqlite import SqliteSaver
 from typer.testing import CliRunner, Result
 
+import longthread.graphs.agent as graphs_agent
 from longthread.apps import cli
 
 SESSION = "\n".join(
@@ -241,3 +244,44 @@ def test_ctrl_c_in_a_process_of_its_own_is_quiet(tmp_path: Path) -> None:
         out, errors = process.communicate()
         assert (process.returncode, out) == (130, "")
         assert "Traceback" not in errors
+
+
+def test_a_thread_is_compacted_from_the_command_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Scripted("ok", summary="SUM")
+    monkeypatch.chdir(tmp_path)
+    with SqliteSaver.from_conn_string("threads.db") as saver:
+        graph = agent(script, tmp_path, checkpointer=saver)
+        for text in ("one " * 50, "two " * 50):
+            graph.invoke(say(text), thread("7"))
+    dry = run("thread", "compact", "7", "--dry-run")
+    assert (dry.exit_code, dry.stdout) == (0, "7: 2 messages would be summarised, 2 in all\n")
+    monkeypatch.setattr(graphs_agent, "resolve_model", lambda *_, **__: script.model)
+    done = run("thread", "compact", "7", "--model", "openai:any", "--instructions", "Be brief.")
+    assert (done.exit_code, done.stdout) == (0, "7: 2 messages summarised, 2 in all\n")
+    assert "Be brief." in str(script.asked["summary"][0][-1].content)
+    with SqliteSaver.from_conn_string("threads.db") as saver:
+        values = agent(script, tmp_path, checkpointer=saver).get_state(thread("7")).values
+        assert values["compaction"]["summary"] == "SUM"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["7"], "there is no such file"),
+        (["7", "--checkpoints", "t.db"], "--model"),
+        (["nobody", "--checkpoints", "t.db", "--dry-run"], "no thread 'nobody'"),
+    ],
+)
+def test_a_thread_that_cannot_be_compacted_is_one_line(
+    arguments: list[str], words: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with SqliteSaver.from_conn_string("t.db") as saver:
+        saver.setup()
+    result = run("thread", "compact", *arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert words in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from agents import Scripted, agent, calls, contents, nodes_run, overflow_error, say, thread
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
 
 from longthread import (
     CompactionConfig,
@@ -19,6 +23,7 @@ from longthread import (
     context_policy,
     project_context,
 )
+from longthread.graphs.compaction import create_compaction_graph
 from longthread.nodes.summariser import SummaryRefused
 from longthread.state.projection import view_context
 from longthread.state.validity import violations
@@ -264,3 +269,41 @@ def test_ranges_and_model_names_are_checked_at_once(tmp_path: Path) -> None:
     assert (rolling.compaction_count, rolling.auto_threshold) == (40, 80)
     with pytest.raises(LongthreadError, match=r"RollingCompactionConfig\.model='nowhere:x'"):
         agent(Scripted(), tmp_path, rolling=RollingCompactionConfig(model="nowhere:x"))
+
+
+async def test_the_compaction_graph_does_it_where_only_graphs_can_run(tmp_path: Path) -> None:
+    script = Scripted("ok", summary="SUM")
+    graph = create_compaction_graph(with_history(script, tmp_path))
+    dry = graph.invoke({"thread_id": "t", "dry_run": True})
+    assert dry == {
+        "thread_id": "t",
+        "compacted_count": 50,
+        "new_size": 50,
+        "already_up_to_date": False,
+    }
+    assert (await graph.ainvoke({"thread_id": "t"}))["new_size"] == 50
+    assert graph.invoke({"thread_id": "t"})["new_size"] > 50
+    with pytest.raises(LongthreadError) as caught:
+        graph.invoke({"thread_id": "nobody"})
+    assert caught.value.code == "SESSION_NOT_FOUND"
+
+
+def test_a_thread_inside_a_larger_graph_is_compacted_by_its_namespace(tmp_path: Path) -> None:
+    class State(TypedDict):
+        messages: Annotated[list[AnyMessage], add_messages]
+
+    script = Scripted("an answer", summary="SUM")
+    inner = agent(script, tmp_path, checkpointer=True)
+    builder = StateGraph(State)
+    builder.add_node("inner", inner)
+    builder.add_edge(START, "inner")
+    outer = builder.compile(checkpointer=InMemorySaver())
+    for text in ("one " * 50, "two " * 50, "three " * 50):
+        outer.invoke(say(text), thread())
+    nested: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "inner"}}
+    result = compact_thread(outer, nested)
+    assert result.compacted_count >= 2
+    assert outer.get_state(nested).values["compaction"]["summary"] == "SUM"
+    outer.invoke(say("four"), thread())
+    assert "SUM" in str(script.requests[-1][0].content)
+    assert "one one" not in str(script.requests[-1][1:])
