@@ -297,7 +297,7 @@ def test_a_thread_inside_a_larger_graph_is_compacted_by_its_namespace(tmp_path: 
     builder = StateGraph(State)
     builder.add_node("inner", inner)
     builder.add_edge(START, "inner")
-    outer = builder.compile(checkpointer=InMemorySaver())
+    outer: Any = builder.compile(checkpointer=InMemorySaver())
     for text in ("one " * 50, "two " * 50, "three " * 50):
         outer.invoke(say(text), thread())
     nested: RunnableConfig = {"configurable": {"thread_id": "t", "checkpoint_ns": "inner"}}

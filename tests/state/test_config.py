@@ -1,0 +1,85 @@
+"""Configuration that cannot be used is refused when it is made, by field, value and fix."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from longthread import (
+    CompactionConfig,
+    FlushTrigger,
+    LongthreadError,
+    MaskingConfig,
+    MemoryConfig,
+    RollingCompactionConfig,
+    ToolResultEvictionConfig,
+    TruncateArgsConfig,
+)
+from longthread.state.templates import fill, fill_numbers
+
+WRONG: list[tuple[Any, dict[str, Any], list[str]]] = [
+    (MaskingConfig, {"turnz": 3}, ["MaskingConfig.turnz=3", "unknown field", "'turns'"]),
+    (MaskingConfig, {"whatever": 3}, ["known fields: turns, placeholder"]),
+    (MaskingConfig, {"turns": 0}, ["MaskingConfig.turns=0", "greater than or equal to 1"]),
+    (MaskingConfig, {"batch": 0}, ["MaskingConfig.batch", "1 or more"]),
+    (MaskingConfig, {"batch": "sometimes"}, ["MaskingConfig.batch", "'sometimes'"]),
+    (MaskingConfig, {"placeholder": ""}, ["placeholder=''"]),
+    (ToolResultEvictionConfig, {"max_window_share": 0}, ["max_window_share=0", "greater than 0"]),
+    (ToolResultEvictionConfig, {"max_window_share": 1.5}, ["less than or equal to 1"]),
+    (CompactionConfig, {"threshold": 0.05}, ["threshold=0.05", "0.1"]),
+    (CompactionConfig, {"threshold": 1.2}, ["threshold=1.2"]),
+    (CompactionConfig, {"keep_tokens": -2}, ["keep_tokens=-2"]),
+    (
+        CompactionConfig,
+        {"summary_prompt": "Summarise"},
+        ["summary_prompt='Summarise'", "{messages}"],
+    ),
+    (RollingCompactionConfig, {"compaction_count": 0}, ["compaction_count=0"]),
+    (RollingCompactionConfig, {"compaction_count": 100}, ["compaction_count=100"]),
+    (RollingCompactionConfig, {"auto_threshold": 100}, ["auto_threshold=100"]),
+    (TruncateArgsConfig, {"max_arg_length": 10}, ["under max_arg_length"]),
+    (MemoryConfig, {"consolidation_prompt": "only %d"}, ["exactly two %d"]),
+    (MemoryConfig, {"consolidation_prompt": "%d %d %d"}, ["exactly two %d"]),
+    (MemoryConfig, {"consolidation_min_gap": timedelta(-1)}, ["consolidation_min_gap"]),
+    (FlushTrigger, {"mode": "throttled"}, ["longer than nothing"]),
+]
+
+
+@pytest.mark.parametrize(("model", "given", "words"), WRONG, ids=str)
+def test_the_error_names_field_value_and_fix(
+    model: Any, given: dict[str, Any], words: list[str]
+) -> None:
+    with pytest.raises(LongthreadError) as caught:
+        model(**given)
+    for word in words:
+        assert word in str(caught.value)
+    assert caught.value.code == "INVALID_CONFIGURATION"
+    assert isinstance(caught.value, ValueError)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(LongthreadError) as caught:
+        MaskingConfig(turns=0, payback=-1)
+    assert str(caught.value).count("\n") == 1
+
+
+def test_camel_case_is_accepted() -> None:
+    given: Any = {"maxChars": 10, "previewChars": 3}
+    assert ToolResultEvictionConfig(**given).max_chars == 10
+
+
+def test_configuration_is_frozen() -> None:
+    config: Any = MaskingConfig()
+    with pytest.raises(ValueError, match="frozen"):
+        config.turns = 3
+
+
+def test_braces_and_percent_signs_in_prompts_are_safe() -> None:
+    CompactionConfig(summary_prompt='Use {"a": 1}, 50% of {messages}')
+    assert fill('{"a": 1} 50% {x} {messages}', messages="{x}{messages}") == (
+        '{"a": 1} 50% {x} {x}{messages}'
+    )
+    MemoryConfig(consolidation_prompt="50% of %d, {x}, %s, %d")
+    assert fill_numbers("50% of %d, {x}, %s, %d", 1, 2) == "50% of 1, {x}, %s, 2"
