@@ -12,7 +12,7 @@ from langgraph.types import Overwrite, StateSnapshot
 
 from ..nodes.compaction import CompactionNode, Plan
 from ..nodes.flush import FlushNode
-from ..nodes.identity import now, owner_of
+from ..nodes.identity import now
 from ..nodes.node import Effect, Run, Steps, adrive, drive, io
 from ..state.decisions import Compaction
 from ..state.errors import LongthreadError
@@ -146,15 +146,11 @@ def _place_to_write_from(
 def _flushed(agent: Any, state: dict[str, Any], plan: Plan, run: Run) -> Steps[None]:
     """Extract facts from what is about to be summarised, as before any other compaction."""
     flush: FlushNode = agent.builder.nodes["flush"].runnable
-    memory, compaction = flush.policy.memory, flush.policy.compaction
-    if memory is None or not memory.enabled or not memory.hooks:
-        return
-    if compaction is not None and not compaction.flush_before_compact:
+    if not flush.policy.flushes:
         return
     moment: datetime = yield io(now, run)
-    files = flush.workspace.scoped(owner_of(run, flush.agent))
     view = view_context(state, flush.policy)
-    yield from flush.extracted(view, plan.cut.position, files, moment, run)
+    yield from flush.extracted(view, plan.cut.position, flush.files(run), moment, run)
 
 
 def _get_state(graph: Any, config: RunnableConfig) -> Effect:

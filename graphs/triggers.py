@@ -86,7 +86,7 @@ class Triggers:
         if calls:
             return [Send("tools", [call]) for call in calls]
         if is_answered(view.journal):
-            if self._remembers:
+            if self.policy.remembers:
                 return "done, or flush first"
             return "memory off" if rolling_due(view) is None else "compaction due"
         label = self._label(next_due(view))
@@ -123,16 +123,6 @@ class Triggers:
             case "mask":
                 return "masking pays"
             case "compact":
-                return "flush first" if self._flushes else "compaction due"
+                return "flush first" if self.policy.flushes else "compaction due"
             case None:
                 return READY
-
-    @property
-    def _remembers(self) -> bool:
-        memory = self.policy.memory
-        return memory is not None and memory.enabled and memory.hooks
-
-    @property
-    def _flushes(self) -> bool:
-        compaction = self.policy.compaction
-        return self._remembers and compaction is not None and compaction.flush_before_compact

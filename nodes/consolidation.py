@@ -8,17 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..state.counting import count_text, text_of
-from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.prompts import DEFAULT_CONSOLIDATION_PROMPT
 from ..state.templates import fill_numbers
 from ..state.transcript import chunked
 from ..stores.maintenance import NewText, new_ledger_text, record_maintenance
 from ..stores.memory_file import count_entries
-from ..stores.workspace import Workspace
-from .identity import now, owner_of
-from .models import Model, auxiliary_answer
-from .node import Node, Run, Steps, Update, io
+from .identity import now
+from .memory_node import MemoryNode
+from .models import auxiliary_answer
+from .node import Run, Steps, Update, io
 
 __all__ = ["ConsolidationNode", "ConsolidationRefused"]
 
@@ -31,41 +30,19 @@ class ConsolidationRefused(Exception):
     """What the model returned must not replace MEMORY.md."""
 
 
-class ConsolidationNode(Node):
+class ConsolidationNode(MemoryNode):
     """Rewrites MEMORY.md from itself and the new ledger text. Without new text no model is called.
 
     A failure is logged, leaves the file and the record of what was merged as they were, and never
     fails the call.
-
-    Args:
-        policy: The agent's policy.
-        workspace: Where the files live.
-        model: The model that merges.
-        agent: The agent's name.
-        window: The model's context window in tokens; None: it is the agent's own model.
     """
-
-    def __init__(
-        self,
-        policy: ContextPolicy,
-        workspace: Workspace,
-        model: Model,
-        *,
-        agent: str = "agent",
-        window: int | None = None,
-    ) -> None:
-        self.policy = policy
-        self.workspace = workspace
-        self.model = model
-        self.agent = agent
-        self.window = window
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Merge, and remember what was merged."""
         memory = self.policy.memory
-        if memory is None or not memory.enabled or not memory.hooks:
+        if memory is None or not self.policy.remembers:
             return {}
-        files = self.workspace.scoped(owner_of(run, self.agent))
+        files = self.files(run)
         moment = yield io(now, run)
         try:
             new = yield io(new_ledger_text, files)

@@ -12,7 +12,6 @@ from ..state.counting import count_text, text_of
 from ..state.cut import choose_cut, compaction_due
 from ..state.errors import WorkspaceError
 from ..state.journal import Journal
-from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.prompts import DEFAULT_FLUSH_PROMPT
 from ..state.rolling import rolling_due
@@ -20,10 +19,11 @@ from ..state.transcript import chunked, transcript
 from ..stores.ledger import LedgerMarker, append_entry, ledger_path
 from ..stores.maintenance import maintenance_due
 from ..stores.paths import safe_segment
-from ..stores.workspace import ScopedWorkspace, Workspace
-from .identity import now, owner_of
-from .models import Model, auxiliary_answer, usage_of
-from .node import Node, Run, Steps, Update, io
+from ..stores.workspace import ScopedWorkspace
+from .identity import now
+from .memory_node import MemoryNode
+from .models import auxiliary_answer, usage_of
+from .node import Run, Steps, Update, io
 
 __all__ = ["FlushNode", "says_nothing"]
 
@@ -33,43 +33,21 @@ log = logging.getLogger("longthread")
 _RESULT_CHARS = 600
 
 
-class FlushNode(Node):
+class FlushNode(MemoryNode):
     """Appends durable facts to the ledger; says in `maintenance` whether consolidation is due.
 
     One prompt serves its three triggers: the end of a call, a compaction that is about to hide
     messages, and an overflow. What it has covered is remembered in the workspace, so nothing is
     read twice. A failure is logged and never fails the call.
-
-    Args:
-        policy: The agent's policy.
-        workspace: Where the ledger lives.
-        model: The model that extracts.
-        agent: The agent's name.
-        window: The model's context window in tokens; None: it is the agent's own model.
     """
-
-    def __init__(
-        self,
-        policy: ContextPolicy,
-        workspace: Workspace,
-        model: Model,
-        *,
-        agent: str = "agent",
-        window: int | None = None,
-    ) -> None:
-        self.policy = policy
-        self.workspace = workspace
-        self.model = model
-        self.agent = agent
-        self.window = window
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Extract from what is new, append, move the cursor."""
         memory = self.policy.memory
-        if memory is None or not memory.enabled or not memory.hooks:
+        if memory is None or not self.policy.remembers:
             return {}
         view = view_context(state, self.policy)
-        files = self.workspace.scoped(owner_of(run, self.agent))
+        files = self.files(run)
         moment: datetime = yield io(now, run)
         ended = is_answered(view.journal)
         end = len(view.journal) if ended else _goes_through(view)

@@ -56,6 +56,16 @@ class ContextPolicy:
         object.__setattr__(self, "_tools_tokens", count_schemas(self.tools))
 
     @property
+    def remembers(self) -> bool:
+        """Whether memory is written by itself: facts extracted, ledgers consolidated."""
+        return self.memory is not None and self.memory.enabled and self.memory.hooks
+
+    @property
+    def flushes(self) -> bool:
+        """Whether facts are extracted from what a compaction is about to hide."""
+        return self.remembers and (self.compaction is None or self.compaction.flush_before_compact)
+
+    @property
     def tools_tokens(self) -> int:
         """Estimated tokens of the tool schemas."""
         tokens: int = self.__dict__["_tools_tokens"]
