@@ -14,6 +14,7 @@ from ..state.templates import fill_numbers
 from ..state.transcript import chunked
 from ..stores.maintenance import NewText, new_ledger_text, record_maintenance
 from ..stores.memory_file import count_entries
+from ..stores.retention import remove_older
 from .identity import now
 from .memory_node import MemoryNode
 from .models import auxiliary_answer
@@ -59,6 +60,9 @@ class ConsolidationNode(MemoryNode):
 
                 yield io(files.update_text, "MEMORY.md", rewritten)
             yield io(record_maintenance, files, moment, new)
+            eviction = self.policy.eviction
+            if eviction is not None and eviction.retention_days is not None:
+                yield io(remove_older, files, eviction.path, moment, eviction.retention_days)
         except Exception as error:
             log.warning("MEMORY.md stays as it is: %s", error)
             return {}

@@ -81,6 +81,7 @@ class ToolResultEvictionConfig(_Config):
         preview_chars: Characters shown of its head, and again of its tail (at most a quarter each).
         exclude_tools: Results of these tools are never evicted.
         path: Folder in the workspace that the full texts go to.
+        retention_days: Maintenance removes full texts older than this many days; None: never.
     """
 
     max_chars: int = Field(default=80_000, ge=1)
@@ -95,10 +96,20 @@ class ToolResultEvictionConfig(_Config):
         "thread_history",
     )
     path: str = Field(default="large_tool_results", min_length=1)
+    retention_days: int | None = Field(default=None, ge=1)
+
+    @field_validator("path")
+    @classmethod
+    def _path_stays_inside(cls, value: str) -> str:
+        if value.startswith("/") or any(part in ("", ".", "..") for part in value.split("/")):
+            raise ValueError("must be a folder inside the workspace, such as 'large_tool_results'")
+        return value
 
 
 class MaskingConfig(_Config):
     """When older tool results are replaced by a placeholder. The call itself stays.
+
+    A result whose message carries `additional_kwargs={"pinned": True}` is never masked.
 
     Attributes:
         turns: Results of this many most recent steps stay visible.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -42,7 +43,7 @@ def is_maskable(
     """Whether the mask, once its boundary has passed this message, hides it."""
     if masking is None or not isinstance(message, ToolMessage):
         return False
-    if message.name in masking.exclude_tools:
+    if message.name in masking.exclude_tools or message.additional_kwargs.get("pinned"):
         return False
     length = len(text_of(message.content))
     if length < masking.min_chars:
@@ -161,14 +162,16 @@ def _placeholder(message: ToolMessage, eviction: Eviction | None, masking: Maski
     notes = []
     if eviction is not None:
         notes.append(f"full text at {eviction['path']}")
-    media = _media_count(message.content)
-    if media:
-        notes.append("1 attachment" if media == 1 else f"{media} attachments")
+    notes += _media_names(message.content)
     return f"{masking.placeholder} ({'; '.join(notes)})" if notes else masking.placeholder
 
 
-def _media_count(content: str | Sequence[Any]) -> int:
-    return 0 if isinstance(content, str) else sum(map(is_media, content))
+def _media_names(content: str | Sequence[Any]) -> list[str]:
+    """Name the attachments, such as `2 × image`: that there were any is part of what happened."""
+    if isinstance(content, str):
+        return []
+    kinds = Counter(str(block["type"]).removesuffix("_url") for block in filter(is_media, content))
+    return [kind if count == 1 else f"{count} × {kind}" for kind, count in kinds.items()]
 
 
 def is_reasoning(block: Any) -> bool:

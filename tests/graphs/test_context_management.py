@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from agents import (
     thread,
 )
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.types import RetryPolicy
+from langgraph.types import Command, RetryPolicy
 
 from longthread import (
     CompactionConfig,
@@ -169,6 +171,22 @@ def test_a_reused_call_id_never_overwrites_another_result(tmp_path: Path) -> Non
     assert texts == {"1 ", "2 "} if once.count == 2 else {"1 "}  # type: ignore[attr-defined]
 
 
+def test_old_files_are_removed_by_maintenance_and_only_if_asked(tmp_path: Path) -> None:
+    folder = tmp_path / "workspace/users/_default/agents/agent/large_tool_results/old"
+    folder.mkdir(parents=True)
+    for days in (1, 40):
+        file = folder / f"{days}.txt"
+        file.write_text("text")
+        past = time.time() - days * 86_400
+        os.utime(file, (past, past))
+    agent(Scripted(), tmp_path).invoke(say("hi"), thread())
+    assert len(list(folder.iterdir())) == 2
+    (tmp_path / "workspace/users/_default/agents/agent/.longthread/maintenance.json").unlink()
+    eviction = ToolResultEvictionConfig(retention_days=30)
+    agent(Scripted(), tmp_path, eviction=eviction).invoke(say("hi"), thread())
+    assert [f.name for f in folder.iterdir()] == ["1.txt"]
+
+
 # --- Masking --------------------------------------------------------------------------------------
 
 
@@ -200,6 +218,26 @@ def test_excluded_tools_are_never_masked(tmp_path: Path) -> None:
     masking = MaskingConfig(turns=1, batch=1, exclude_tools=("page",))
     agent(script, tmp_path, [page], masking=masking).invoke(say("go"), thread())
     assert not any("masked" in str(m.content) for m in script.requests[-1])
+
+
+def test_pinned_results_are_never_masked_and_attachments_are_named(tmp_path: Path) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+    def pinned(at: str) -> Any:
+        """Return something to keep in view."""
+        kept = {"pinned": True}
+        done = ToolMessage("keep " * 20, tool_call_id=at, additional_kwargs=kept, name="pinned")
+        return Command(update={"messages": [done]})
+
+    def picture(at: str) -> list[dict[str, Any]]:
+        """Return two pictures and a text."""
+        return [image, image, {"type": "text", "text": "a picture of a cat, in colour, large"}]
+
+    script = Scripted(calls("a", name="pinned"), calls("b", name="picture"), *steps(2), "done")
+    masking = MaskingConfig(turns=1, batch=1)
+    agent(script, tmp_path, [page, pinned, picture], masking=masking).invoke(say("go"), thread())
+    shown = [str(m.content) for m in script.requests[-1] if isinstance(m, ToolMessage)]
+    assert shown[:2] == ["keep " * 20, "[observation masked] (2 × image)"]
 
 
 def test_the_placeholder_of_an_evicted_result_keeps_its_path(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_SHIPPED = {"tests", "benchmarks", "notebooks"}
+NOT_SHIPPED = {"tests", "benchmarks", "docs", "notebooks"}
 
 
 @pytest.fixture(scope="session")
