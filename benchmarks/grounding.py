@@ -30,6 +30,7 @@ _IDENTIFIER = re.compile(
     | (?:https?://)?(?:[\w.~-]*/)+[\w.~-]*\w             # a path
     | \b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\b                # a.dotted.name
     | \b(?=[A-Za-z-]*\d)(?=[\d-]*[A-Za-z])\w+(?:-\w+)*\b # letters and digits
+    | \b\d{4,}\.\d{4,}\b                                 # a number of a preprint
     | \b\d{5,}\b                                         # a long number
     | \b_*[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+\b               # a snake_case name
     | \b[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b                # a CamelCase name

@@ -104,7 +104,7 @@ class _Coder:
         self.rng = self.it.rng
         self.repository = _Repository(self.rng)
         self.paths = list(self.repository.files)
-        self.read_lines: dict[str, list[str]] = {}
+        self.read_lines: dict[str, tuple[int, list[str]]] = {}
         self.last_grep = ""
 
     def session(self) -> list[Message]:
@@ -164,7 +164,7 @@ class _Coder:
             f"{_sentence(self.rng).capitalize()}"
         )
         self.it.call(why, "view_file", arguments, text)
-        self.read_lines[path] = file.lines[start : start + wanted]
+        self.read_lines[path] = (self.it.step, file.lines[start : start + wanted])
         self.it.show("path", [path])
         self.it.show("function", [f for f in file.functions if f in text][:25])
 
@@ -197,9 +197,9 @@ class _Coder:
 
     def edit(self) -> None:
         path, rng = self.a_path(), self.rng
-        if path not in self.read_lines or rng.random() < 0.3:
+        if path not in self.read_lines or self.it.step - self.read_lines[path][0] > 12:
             self.read(path)
-        lines = self.read_lines[path]
+        lines = self.read_lines[path][1]
         size = heavy_tailed(rng, median=5, spread=0.9, most=80)
         start = rng.randint(0, max(0, len(lines) - size))
         old = lines[start : start + size]

@@ -9,7 +9,6 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
-from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.cache.base import BaseCache
 from langgraph.graph import StateGraph
@@ -39,8 +38,9 @@ from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy, SystemPrompt
 from ..stores.local import LocalWorkspace
 from ..stores.workspace import Owner, Workspace
+from .arguments import check_parts, check_prompt, check_reference, checked_tools, checked_window
 from .compiled import AgentGraph
-from .models import needs_cache_hints, output_reserve_of, resolve_model, window_of
+from .models import can_call_tools, needs_cache_hints, output_reserve_of, resolve_model, window_of
 from .retries import without_overflow
 from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
@@ -166,8 +166,11 @@ def build_agent_graph(
 
     Args and errors are those of `create_agent_graph`.
     """
-    if context_window is not None and context_window < 1:
-        raise ConfigurationError(f"context_window={context_window!r}: must be 1 token or more")
+    check_parts(
+        memory=memory, compaction=compaction, rolling=rolling, masking=masking, eviction=eviction
+    )
+    check_prompt(system_prompt)
+    check_reference(reference)
     main = resolve_model(model)
     files = (
         workspace
@@ -175,13 +178,13 @@ def build_agent_graph(
         else LocalWorkspace(workspace or ".longthread")
     )
     files.scoped(Owner(None, name))  # a name that cannot be used is an error now, not in a call
-    bound: list[BaseTool | dict[str, Any]] = [
-        dict(t) if isinstance(t, Mapping) else t if isinstance(t, BaseTool) else as_tool(t)
-        for t in tools
-    ]
-    window = window_of(main, context_window)
+    bound = checked_tools(tools)
+    can_call = can_call_tools(main)
+    if bound and not can_call:
+        raise ConfigurationError(f"tools: {type(main).__name__} cannot call tools; give it none")
+    window = window_of(main, checked_window(context_window))
     read_tool = None
-    if eviction is not None:
+    if eviction is not None and can_call:
         read_tool = free_name("read_file", bound)
         # A page must not be oversized itself: an eighth of the window, at four characters a token.
         page = max(1_000, min(20_000, window // 2))
@@ -193,6 +196,9 @@ def build_agent_graph(
         system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
         tools=tuple(convert_to_openai_tool(t) for t in bound),
         read_tool=read_tool,
+        direct_tools=frozenset(
+            t.name for t in bound if isinstance(t, BaseTool) and t.return_direct
+        ),
         eviction=eviction,
         masking=masking,
         compaction=compaction,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
@@ -23,15 +24,22 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the same graph as an `AgentGraph`, the way that its `copy` copies."""
         return cls(**{k: v for k, v in vars(graph).items() if k != "__orig_class__"})
 
-    def stream(self, *args: Any, **kwargs: Any) -> Any:
+    def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         """Stream as `CompiledStateGraph.stream` does, durably."""
-        return super().stream(*args, **self._durable(kwargs))
+        return super().stream(input, config, **self._durable(config, options))
 
-    def astream(self, *args: Any, **kwargs: Any) -> Any:
+    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         """Stream as `CompiledStateGraph.astream` does, durably."""
-        return super().astream(*args, **self._durable(kwargs))
+        return super().astream(input, config, **self._durable(config, options))
 
-    def _durable(self, options: dict[str, Any]) -> dict[str, Any]:
-        if options.get("durability") is None and isinstance(self.checkpointer, BaseCheckpointSaver):
+    def _durable(self, config: RunnableConfig | None, options: dict[str, Any]) -> dict[str, Any]:
+        chooses = isinstance(self.checkpointer, BaseCheckpointSaver) and not _inside_a_graph(config)
+        if chooses and options.get("durability") is None:
             return {**options, "durability": "sync"}
         return options
+
+
+def _inside_a_graph(config: RunnableConfig | None) -> bool:
+    """Whether this run is part of another graph's: LangGraph passes its own keys down."""
+    configurable = ensure_config(config).get("configurable") or {}
+    return any(str(key).startswith("__pregel_") for key in configurable)

@@ -15,7 +15,7 @@ from ..nodes.flush import FlushNode
 from ..nodes.identity import now
 from ..nodes.node import Effect, Run, Steps, adrive, drive, io
 from ..state.decisions import Compaction
-from ..state.errors import LongthreadError
+from ..state.errors import ConfigurationError, LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
 
@@ -80,6 +80,8 @@ def compaction_steps(
 ) -> Steps[CompactionResult]:
     """The core of `compact_thread`, for callers that perform the effects themselves."""
     thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
+    if not thread_id:
+        raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
     agent = _agent_graph(graph, config)
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
     before: StateSnapshot = yield _get_state(graph, config)
@@ -180,7 +182,8 @@ def _agent_graph(graph: Any, config: RunnableConfig) -> Any:
     nodes = getattr(getattr(found, "builder", None), "nodes", {})
     if not isinstance(getattr(nodes.get("compaction"), "runnable", None), CompactionNode):
         raise LongthreadError(
-            f"graph={graph!r} has no agent graph at checkpoint_ns={namespace!r}",
+            f"graph={type(graph).__name__} has no agent graph at checkpoint_ns={namespace!r}: pass "
+            "the agent graph itself, or name it by configurable.checkpoint_ns",
             code="SESSION_NOT_FOUND",
         )
     return found

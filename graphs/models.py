@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 
 from ..state.errors import ConfigurationError
 
-__all__ = ["needs_cache_hints", "output_reserve_of", "resolve_model", "window_of"]
+__all__ = ["can_call_tools", "needs_cache_hints", "output_reserve_of", "resolve_model", "window_of"]
 
 DEFAULT_WINDOW = 64_000
 
@@ -30,9 +30,12 @@ def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") ->
         raise ConfigurationError(
             f"{field}={model!r}: pass a chat model, or 'provider:model' such as 'openai:gpt-5-mini'"
         )
-    provider, separator, name = model.partition(":")
+    provider, separator, name = (part.strip() for part in model.partition(":"))
     if not separator or not provider or not name:
-        raise ConfigurationError(f"{field}={model!r}: write 'provider:model', as 'openai:{model}'")
+        example = name or provider or "gpt-5-mini"
+        raise ConfigurationError(
+            f"{field}={model!r}: write 'provider:model', as 'openai:{example}'"
+        )
     try:
         if provider == "openai":
             from langchain_openai import ChatOpenAI
@@ -60,6 +63,11 @@ def window_of(model: BaseChatModel, configured: int | None = None) -> int:
         return configured
     profile: Any = getattr(model, "profile", None) or {}
     return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
+
+
+def can_call_tools(model: BaseChatModel) -> bool:
+    """Whether the model takes tools at all; LangChain's base class does not."""
+    return type(model).bind_tools is not BaseChatModel.bind_tools
 
 
 def needs_cache_hints(model: BaseChatModel) -> bool:

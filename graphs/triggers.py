@@ -12,13 +12,22 @@ from typing import Any
 from langgraph.graph import END
 from langgraph.types import Send
 
-from ..nodes.flush import is_answered
-from ..state.due import Due, evict_is_due, next_due
+from ..state.due import Due, ends_directly, evict_is_due, is_answered, next_due
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.rolling import rolling_due
 
-__all__ = ["ANSWERED", "COMPACT", "COMPACTED", "EVICT", "FLUSHED", "MASK", "OVERFLOWED", "Triggers"]
+__all__ = [
+    "ANSWERED",
+    "COMPACT",
+    "COMPACTED",
+    "EVICT",
+    "FLUSHED",
+    "MASK",
+    "OVERFLOWED",
+    "RESULTS",
+    "Triggers",
+]
 
 State = Mapping[str, Any]
 Paths = dict[Hashable, str]
@@ -29,6 +38,7 @@ LATER: Paths = {"flush first": "flush", "compaction due": "compaction"}
 COMPACT: Paths = {**LATER, READY: "reasoning"}
 MASK: Paths = {"masking pays": "masking", **COMPACT}
 EVICT: Paths = {"oversized result": "eviction", **MASK}
+RESULTS: Paths = {**EVICT, "returned": END}
 ANSWERED: Paths = {
     "calls": "tools",
     "overflow": "overflow_retry",
@@ -75,6 +85,8 @@ class Triggers:
         them in view.
         """
         view = self._view(state)
+        if ends_directly(view):
+            return "flush first" if self.policy.remembers else "returned"
         return READY if view.body.unanswered else self._label(next_due(view))
 
     def answered(self, state: State) -> str | list[Send]:
@@ -85,7 +97,7 @@ class Triggers:
         calls = view.body.open_calls()
         if calls:
             return [Send("tools", [call]) for call in calls]
-        if is_answered(view.journal):
+        if is_answered(view):
             if self.policy.remembers:
                 return "done, or flush first"
             return "memory off" if rolling_due(view) is None else "compaction due"
@@ -102,13 +114,13 @@ class Triggers:
     def flushed(self, state: State) -> str:
         """Was it the end of the call, and is maintenance due?"""
         view = self._view(state)
-        if not is_answered(view.journal) or rolling_due(view) is not None:
+        if not is_answered(view) or rolling_due(view) is not None:
             return "compaction due"
         return self._ended(state)
 
     def compacted(self, state: State) -> str:
         """Does the call go on, or was the answer its last?"""
-        return self._ended(state) if is_answered(self._view(state).journal) else READY
+        return self._ended(state) if is_answered(self._view(state)) else READY
 
     def _ended(self, state: State) -> str:
         return "maintenance due" if state.get("maintenance") else "end"

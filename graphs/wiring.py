@@ -18,7 +18,17 @@ from ..nodes.overflow_retry import OverflowRetryNode
 from ..nodes.reasoning import ReasoningNode
 from ..nodes.recall import RecallNode
 from ..nodes.tool_calls import ToolsNode
-from .triggers import ANSWERED, COMPACT, COMPACTED, EVICT, FLUSHED, MASK, OVERFLOWED, Triggers
+from .triggers import (
+    ANSWERED,
+    COMPACT,
+    COMPACTED,
+    EVICT,
+    FLUSHED,
+    MASK,
+    OVERFLOWED,
+    RESULTS,
+    Triggers,
+)
 
 __all__ = ["Parts", "wire"]
 
@@ -70,7 +80,7 @@ def wire(
     graph.add_conditional_edges("masking", triggers.masked, COMPACT)
     graph.add_conditional_edges("compaction", triggers.compacted, COMPACTED)
     graph.add_conditional_edges("reasoning", triggers.answered, ANSWERED)
-    graph.add_conditional_edges("tools", triggers.results_in, EVICT)
+    graph.add_conditional_edges("tools", triggers.results_in, RESULTS)
     graph.add_conditional_edges("overflow_retry", triggers.overflowed, OVERFLOWED)
     graph.add_conditional_edges("flush", triggers.flushed, FLUSHED)
     graph.add_edge("consolidation", END)

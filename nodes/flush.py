@@ -10,8 +10,8 @@ from typing import Any
 from ..state.config import MemoryConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import choose_cut, compaction_due
+from ..state.due import is_answered
 from ..state.errors import WorkspaceError
-from ..state.journal import Journal
 from ..state.projection import ContextView, view_context
 from ..state.prompts import DEFAULT_FLUSH_PROMPT
 from ..state.rolling import rolling_due
@@ -49,7 +49,7 @@ class FlushNode(MemoryNode):
         view = view_context(state, self.policy)
         files = self.files(run)
         moment: datetime = yield io(now, run)
-        ended = is_answered(view.journal)
+        ended = is_answered(view)
         end = len(view.journal) if ended else _goes_through(view)
         try:
             hides = not ended or rolling_due(view) is not None
@@ -108,21 +108,10 @@ class FlushNode(MemoryNode):
         run.emit("flush", path=path, messages=len(new), usage=usage)
 
 
-def is_answered(journal: Journal) -> bool:
-    """Whether the last message is an answer that asks for nothing more."""
-    last = journal[-1] if journal else None
-    return (
-        last is not None
-        and last.type == "ai"
-        and not getattr(last, "tool_calls", ())
-        and not getattr(last, "invalid_tool_calls", ())
-    )
-
-
 def says_nothing(text: str) -> bool:
-    """Whether an extraction means "nothing to write": blank, or NO_REPLY in any clothing."""
+    """Whether an extraction means "nothing to write": blank, NO_REPLY in any clothing, or none."""
     bare = text.strip().strip("`'\"*_.!()[]{}<> \n\t").removeprefix("text").strip()
-    return bare.replace(" ", "_").replace("-", "_").upper() in ("", "NO_REPLY")
+    return bare.replace(" ", "_").replace("-", "_").upper() in ("", "NO_REPLY", "NONE", "NOTHING")
 
 
 def _goes_through(view: ContextView) -> int:

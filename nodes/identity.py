@@ -52,5 +52,9 @@ def _zone(name: str | None) -> tzinfo:
 def _from_context(run: Run, field: str) -> str | None:
     """Read one field of the context, which may be a caller's own schema without it."""
     context: Any = getattr(run.runtime, "context", None)
+    if isinstance(context, (str, bytes, int, float)):
+        raise ConfigurationError(
+            f"context={context!r}: pass ThreadContext(user_id=…, agent=…, timezone=…) or a dict"
+        )
     value = context.get(field) if isinstance(context, Mapping) else getattr(context, field, None)
     return None if value is None else str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,8 @@ from .node import Effect, Node, Run, Steps
 
 __all__ = ["ToolsNode"]
 
+log = logging.getLogger("longthread")
+
 
 class ToolsNode(Node):
     """Runs tool calls and appends their results to `messages`.
@@ -25,9 +28,9 @@ class ToolsNode(Node):
     result is committed as soon as it is there. On a whole state, as in other graphs, it runs every
     call of the last answer that has no result yet.
 
-    What a tool raises becomes a result that the model can read, and so does a call with arguments
-    that are not JSON or a name that no tool has. `interrupt()` and `Command` work as in LangGraph.
-    Writes `fresh_results`, see `ThreadState`.
+    What a tool raises is logged and becomes a result that the model can read, and so does a call
+    with arguments that are not JSON or a name that no tool has. `interrupt()` and `Command` work
+    as in LangGraph. Writes `fresh_results`, see `ThreadState`.
 
     Args:
         policy: The agent's policy.
@@ -74,6 +77,7 @@ def _stamped(message: ToolMessage) -> ToolMessage:
 
 
 def _error_text(error: Exception) -> str:
+    log.warning("a tool call failed, and the model is told: %r", error, exc_info=error)
     return f"Error: {error!r}\nPlease fix your mistakes."
 
 

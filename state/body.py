@@ -89,6 +89,10 @@ class Body:
             return stand_ins
         return [*stand_ins, *(interrupted_result(call, caller) for call in self.unanswered)]
 
+    def called_tools(self) -> list[str]:
+        """Return the names of the tools that the last answer called, answered or not."""
+        return [call["name"] for call in self._caller.tool_calls] if self._caller else []
+
     def open_calls(self) -> list[ToolCall | InvalidToolCall]:
         """Return the calls of the last answer that have no result yet, in order."""
         if self._caller is None:

@@ -10,9 +10,34 @@ from .oversize import oversized
 from .projection import ContextView
 from .rolling import rolling_due
 
-__all__ = ["Due", "can_shrink", "compact_is_due", "evict_is_due", "mask_is_due", "next_due"]
+__all__ = [
+    "Due",
+    "can_shrink",
+    "compact_is_due",
+    "ends_directly",
+    "evict_is_due",
+    "is_answered",
+    "mask_is_due",
+    "next_due",
+]
 
 Due = Literal["evict", "mask", "compact"]
+
+
+def is_answered(view: ContextView) -> bool:
+    """Whether the call has its answer: a message that asks for nothing more, or direct results."""
+    journal = view.journal
+    if not journal or view.body.unanswered:
+        return False
+    if journal[-1].type == "tool":
+        return ends_directly(view)
+    return journal[-1].type == "ai"
+
+
+def ends_directly(view: ContextView) -> bool:
+    """Whether every call of the last answer is of a tool whose result is for the user."""
+    called = view.body.called_tools()
+    return bool(called) and view.policy.direct_tools.issuperset(called)
 
 
 def can_shrink(view: ContextView) -> bool:

@@ -33,6 +33,7 @@ class ContextPolicy:
         system: The system prompt; a callable gets state and runtime before every model call.
         tools: Schemas of the tools, as the model is sent them (OpenAI function format).
         read_tool: Name of the tool that reads an evicted text back; None: there is none.
+        direct_tools: Names of the tools whose result ends the call (`return_direct=True`).
         eviction: See `ToolResultEvictionConfig`; None: off.
         masking: See `MaskingConfig`; None: off.
         compaction: See `CompactionConfig`; None: off.
@@ -45,6 +46,7 @@ class ContextPolicy:
     system: SystemPrompt | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
     read_tool: str | None = None
+    direct_tools: frozenset[str] = frozenset()
     eviction: ToolResultEvictionConfig | None = None
     masking: MaskingConfig | None = None
     compaction: CompactionConfig | None = None

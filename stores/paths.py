@@ -123,7 +123,7 @@ def _problem(segment: str) -> str | None:
     if segment in (".", ".."):
         return "points at a folder instead of naming something; leave it out"
     if "/" in segment or "\\" in segment:
-        return "holds a path separator; give one plain name, or pass it through safe_segment()"
+        return "holds a path separator; give one plain name"
     for character in segment:
         if unicodedata.category(character) in _UNPRINTABLE:
             return (

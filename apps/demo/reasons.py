@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...nodes.flush import is_answered
-from ...state.due import next_due
+from ...state.due import is_answered, next_due
 from ...state.moves import move_pays, next_move
 from ...state.oversize import oversized
 from ...state.projection import ContextView
@@ -57,7 +56,7 @@ def _compaction(view: ContextView) -> str:
 
 
 def _flush(view: ContextView) -> str:
-    if is_answered(view.journal):
+    if is_answered(view):
         return "the call is answered: facts go to the day's ledger"
     return "a summary is about to come: facts go to the day's ledger first"
 

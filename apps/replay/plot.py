@@ -77,7 +77,7 @@ def context_figure(replays: Sequence[Replay]) -> Figure:
     for panel in panels[len(replays) :]:
         panel.set_axis_off()
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize="small")
     return figure
 
 

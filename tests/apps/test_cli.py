@@ -56,7 +56,12 @@ def file(tmp_path: Path) -> Path:
 def in_a_process(
     *args: str, env: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", "from longthread.apps.cli import main; main()", *args]
+    # A shell that runs the tests in the background makes its children ignore Ctrl-C.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from longthread.apps.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, *args]
     return subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -8,9 +8,18 @@ from typing import Any
 
 import pytest
 from agents import Scripted, agent, calls, contents, look, nodes_run, say, thread
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    RemoveMessage,
+    ToolMessage,
+)
 from langchain_core.messages.tool import invalid_tool_call
+from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 from typing_extensions import TypedDict
@@ -328,7 +337,17 @@ def test_overhead_that_leaves_no_room_is_named(tmp_path: Path) -> None:
         ({"model": "gpt-5"}, ["model='gpt-5'", "openai:gpt-5"]),
         ({"model": "nowhere:x"}, ["nowhere:x", "install"]),
         ({"name": "../x"}, ["../x"]),
-        ({"context_window": 0}, ["context_window=0", "1 token or more"]),
+        ({"model": " openai: "}, ["write 'provider:model', as 'openai:openai'"]),
+        ({"context_window": 0}, ["context_window=0", "in tokens"]),
+        ({"context_window": "16k"}, ["context_window='16k'", "in tokens"]),
+        ({"compaction": False}, ["compaction=False", "CompactionConfig(…), or None"]),
+        ({"masking": {"turns": 3}}, ["masking={'turns': 3}", "MaskingConfig(…)"]),
+        ({"tools": look}, ["pass a list of tools"]),
+        ({"tools": ["look"]}, ["tools[0]='look'"]),
+        ({"tools": [look, look]}, ["two of them are called 'look'"]),
+        ({"system_prompt": 3}, ["system_prompt=3"]),
+        ({"reference": "rules"}, ["reference='rules'", "pass a list"]),
+        ({"reference": [3]}, ["reference[0]=3"]),
     ],
 )
 def test_arguments_that_cannot_be_used_are_refused_at_once(
@@ -383,6 +402,75 @@ def test_state_is_plain_json_apart_from_messages(tmp_path: Path) -> None:
     values.pop("messages")
     assert {"usage", "memory"} <= set(values)
     assert json.loads(json.dumps(values)) == values
+
+
+def test_a_result_that_is_for_the_user_ends_the_call(tmp_path: Path) -> None:
+    @tool(return_direct=True)
+    def report(at: str) -> str:
+        """Report to the user."""
+        return f"report {at}"
+
+    for memory, last in ((MemoryConfig(), "consolidation"), (None, "tools")):
+        script = Scripted(calls("a", "b", name="report"), "not asked")
+        graph = agent(script, tmp_path, [report, look], memory=memory)
+        config = thread(last)
+        assert nodes_run(graph, say("go"), config)[-1] == last
+        state = graph.get_state(config)
+        assert contents(state.values["messages"]) == ["go", "", "report a", "report b"]
+        assert state.next == ()
+    script = Scripted(calls("a", name="report"), "done")
+    script.answers[0] = AIMessage(
+        "",
+        tool_calls=[
+            {"name": "report", "args": {"at": "a"}, "id": "a"},
+            {"name": "look", "args": {"at": "b"}, "id": "b"},
+        ],
+    )
+    result = agent(script, tmp_path, [report, look]).invoke(say("go"), thread("mixed"))
+    assert result["messages"][-1].content == "done"
+
+
+def test_a_model_without_tools_works_and_is_refused_with_some(tmp_path: Path) -> None:
+    model = FakeListChatModel(responses=["hi"])
+    graph = create_agent_graph(model, workspace=tmp_path, memory=None)
+    assert graph.invoke(say("hello"))["messages"][-1].content == "hi"
+    with pytest.raises(ConfigurationError, match="FakeListChatModel cannot call tools"):
+        create_agent_graph(model, [look], workspace=tmp_path)
+
+
+@pytest.mark.parametrize("saver", [None, InMemorySaver()])
+def test_an_agent_with_its_own_saver_is_a_node_of_any_parent(
+    saver: InMemorySaver | None, tmp_path: Path
+) -> None:
+    inner = agent(Scripted(calls("a"), "done"), tmp_path, memory=None)
+    builder = StateGraph(MessagesState)
+    builder.add_node("inner", inner)
+    builder.add_edge(START, "inner")
+    outer: Any = builder.compile(checkpointer=saver)
+    result = outer.invoke(say("go"), thread("parent"))
+    assert contents(result["messages"]) == ["go", "", "saw a", "done"]
+
+
+def test_a_step_is_on_disk_before_the_next_one_starts(tmp_path: Path) -> None:
+    saver = InMemorySaver()
+
+    def committed(messages: list[BaseMessage]) -> AIMessage:
+        stored = saver.get_tuple(thread())
+        assert stored is not None
+        steps.append(stored.metadata["step"])
+        return calls(f"c{len(steps)}") if len(steps) < 3 else AIMessage("done")
+
+    steps: list[int] = []
+    agent(Scripted(committed), tmp_path, checkpointer=saver, memory=None).invoke(
+        say("go"), thread()
+    )
+    assert steps == [1, 3, 5]
+
+
+def test_a_context_that_names_nobody_is_refused(tmp_path: Path) -> None:
+    graph = agent(Scripted("ok"), tmp_path)
+    with pytest.raises(ConfigurationError, match=r"context='bob': pass ThreadContext\(user_id="):
+        graph.invoke(say("hi"), thread(), context="bob")
 
 
 def test_memory_off_writes_nothing(tmp_path: Path) -> None:
