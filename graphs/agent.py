@@ -188,7 +188,11 @@ def build_agent_graph(
         read_tool = free_name("read_file", bound)
         # A page must not be oversized itself: an eighth of the window, at four characters a token.
         page = max(1_000, min(20_000, window // 2))
-        bound.append(read_file_tool(files, agent=name, page_chars=page, name=read_tool))
+        bound.append(
+            read_file_tool(
+                files, agent=name, page_chars=page, page_tokens=window // 8, name=read_tool
+            )
+        )
         eviction = excluding(eviction, read_tool)
     policy = ContextPolicy(
         window=window,

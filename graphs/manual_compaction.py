@@ -86,6 +86,7 @@ def compaction_steps(
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
     before: StateSnapshot = yield _get_state(graph, config)
     state = _open_state(before, compaction, thread_id)
+    as_node = "" if dry_run else _place_to_write_from(before, thread_id)
     view, plan = compaction.manual(state, instructions)
     size = view.decisions.size
     if plan is None:
@@ -95,7 +96,6 @@ def compaction_steps(
     )
     if dry_run:
         return result
-    as_node = _place_to_write_from(before, thread_id)
     run = Run(config, None)
     yield from _flushed(agent, state, plan, run)
     record = yield from compaction.carried_out(plan, state, run)

@@ -47,6 +47,7 @@ ANSWERED: Paths = {
     "oversized result": "eviction",
     "masking pays": "masking",
     "compaction due": "compaction",
+    READY: "reasoning",
 }
 OVERFLOWED: Paths = {"large results": "eviction", **LATER, "retry": "reasoning"}
 COMPACTED: Paths = {READY: "reasoning", "maintenance due": "consolidation", "end": END}

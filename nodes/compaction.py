@@ -90,6 +90,9 @@ class CompactionNode(Node):
             goes, limit = messages_that_go(view, plan.cut), summary_limit(view)
             extract = extract_summary(view.decisions.summary, goes, limit)
             record = _record(view, plan.cut, extract)
+            after = view_context({**state, **update, "compaction": record}, self.policy)
+            if after.estimated >= view.estimated:
+                return update
         return {**update, "compaction": Overwrite(record)}
 
     def manual(
@@ -171,5 +174,6 @@ def _record(view: ContextView, cut: Cut, summary: str) -> Compaction:
         size=cut.size,
         through=cut.through,
         human=view.journal[human].id if human is not None else None,
+        position=cut.position,
         generation=view.decisions.generation + 1,
     )

@@ -82,6 +82,8 @@ class ConsolidationNode(MemoryNode):
             limit,
             limit * _CHARS_PER_TOKEN,
         )
+        if count_text(old) > window // 2:
+            raise ConsolidationRefused(f"it takes more than half of a window of {window:,} tokens")
         room = max(256, window * 3 // 4 - 2 * limit - count_text(system))
         text = old
         for chunk in chunked(_ledgers(new, room), room):

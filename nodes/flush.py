@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from ..state.config import MemoryConfig
@@ -15,8 +15,8 @@ from ..state.errors import WorkspaceError
 from ..state.projection import ContextView, view_context
 from ..state.prompts import DEFAULT_FLUSH_PROMPT
 from ..state.rolling import rolling_due
-from ..state.transcript import chunked, transcript
-from ..stores.ledger import LedgerMarker, append_entry, ledger_path
+from ..state.transcript import chunked, newest_tokens, transcript
+from ..stores.ledger import LedgerMarker, append_entry, ledger_path, read_entries
 from ..stores.maintenance import maintenance_due
 from ..stores.paths import safe_segment
 from ..stores.workspace import ScopedWorkspace
@@ -76,14 +76,16 @@ class FlushNode(MemoryNode):
         thread = run.thread_id or "no-thread"
         cursor = f"flush/{safe_segment(thread)}"
         record = (yield io(files.read_json, cursor)) or {}
-        done = view.journal.position(record.get("through"))
-        new = view.journal[0 if done is None else done + 1 : end]
+        done: list[str] = yield io(_covered, files, moment, thread)
+        places = map(view.journal.position, (record.get("through"), *done))
+        new = view.journal[max((at + 1 for at in places if at is not None), default=0) : end]
         if not any(m.type in ("human", "ai") and text_of(m.content).strip() for m in new):
             return
         first, last = new[0].id or "", new[-1].id or ""
-        known = "\n\n".join((yield io(_known, files, moment)))
+        window = self.window or view.window
+        known = newest_tokens("\n\n".join((yield io(_known, files, moment))), window // 4)
         system = self.policy.memory.flush_prompt or DEFAULT_FLUSH_PROMPT
-        room = (self.window or view.window) * 3 // 4 - count_text(system) - count_text(known)
+        room = window * 3 // 4 - count_text(system) - count_text(known)
         facts, usage = [], {"input_tokens": 0, "output_tokens": 0}
         texts = (transcript(m, result_chars=_RESULT_CHARS) for m in new)
         for chunk in chunked(texts, max(256, room)):
@@ -127,6 +129,13 @@ def _known(files: ScopedWorkspace, moment: datetime) -> list[str]:
     """Return what memory says already: nothing of it is to be said again."""
     texts = [files.read_text(path) for path in ("MEMORY.md", ledger_path(moment))]
     return [text for text in texts if text]
+
+
+def _covered(files: ScopedWorkspace, moment: datetime, thread: str) -> list[str]:
+    """Return what the ledgers themselves say is covered: a crash may have kept the cursor back."""
+    ledgers = (ledger_path(moment), ledger_path(moment - timedelta(days=1)))
+    entries = [entry for path in ledgers for entry in read_entries(files.read_text(path) or "")]
+    return [e.marker.last for e in entries if e.marker is not None and e.marker.thread == thread]
 
 
 def _allowed(files: ScopedWorkspace, memory: MemoryConfig, moment: datetime) -> bool:

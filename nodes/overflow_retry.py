@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..state.cut import last_step
 from ..state.decisions import OverflowState
+from ..state.due import shed_through
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from .node import Node, Run, Steps, Update
@@ -38,11 +38,9 @@ class OverflowRetryNode(Node):
             case "completion_budget":
                 overflow["reserve"] = _reserve(view)
             case "payload_bytes":
-                place = last_step(view)
-                if place:
-                    shed = view.journal[view.body.sources[place] - 1].id
-                    assert shed is not None
-                    overflow["shed_through"] = shed
+                through = shed_through(view)
+                if through is not None:
+                    overflow["shed_through"] = through
             case _:
                 overflow["pending"] = True
         return {"overflow": overflow}

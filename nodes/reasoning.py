@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
 from ..state.decisions import OverflowState, learned
-from ..state.due import can_shrink, next_due
+from ..state.due import can_shrink, next_due, shed_through
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -114,8 +114,14 @@ class ReasoningNode(Node):
             return False
         if view.overflow.get("attempts", 0) >= ATTEMPTS:
             return False
-        pressed = OverflowState(pending=True, limit=self._limit(view, overflow))
-        return overflow.kind != "context_window" or can_shrink(replace(view, overflow=pressed))
+        match overflow.kind:
+            case "completion_budget":
+                return True
+            case "payload_bytes":
+                return shed_through(view) is not None
+            case "context_window":
+                pressed = OverflowState(pending=True, limit=self._limit(view, overflow))
+                return can_shrink(replace(view, overflow=pressed))
 
     def _overflowed(self, view: ContextView, overflow: Overflow, run: Run) -> Update:
         """Record the overflow, and the limit that it has taught."""
@@ -158,15 +164,23 @@ def _prepared(answer: AIMessage, view: ContextView) -> AIMessage:
     update: dict[str, Any] = {}
     if not answer.id or view.journal.position(answer.id) is not None:
         update["id"] = f"run-{uuid.uuid4()}"
-    if isinstance(answer.content, str):  # content blocks repeat the ids of their calls
-        own: set[str] = set()
-        known = view.journal.calls
-        calls = [_with_fresh_id(call, known, own) for call in answer.tool_calls]
-        invalid = [_with_fresh_id(call, known, own) for call in answer.invalid_tool_calls]
-        if calls != answer.tool_calls or invalid != answer.invalid_tool_calls:
-            update |= {"tool_calls": calls, "invalid_tool_calls": invalid}
+    # Content blocks repeat the ids of their calls: those stay as they are.
+    blocks = [] if isinstance(answer.content, str) else answer.content
+    fixed = {block.get("id") for block in blocks if isinstance(block, dict)}
+    own: set[str] = set()
+    taken = {call for call in map(_id_of, answer.tool_calls) if call in view.journal.calls}
+    calls = [_with_fresh_id(call, taken - fixed, own) for call in answer.tool_calls]
+    taken = {call for call in map(_id_of, answer.invalid_tool_calls) if call in view.journal.calls}
+    invalid = [_with_fresh_id(call, taken - fixed, own) for call in answer.invalid_tool_calls]
+    if calls != answer.tool_calls or invalid != answer.invalid_tool_calls:
+        update |= {"tool_calls": calls, "invalid_tool_calls": invalid}
     answer = answer.model_copy(update=update) if update else answer
     return well_formed_message(answer)
+
+
+def _id_of(call: Any) -> str | None:
+    call_id: str | None = call["id"]
+    return call_id
 
 
 def _with_fresh_id(call: Any, known: set[str], own: set[str]) -> Any:

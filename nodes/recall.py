@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -21,13 +21,13 @@ from ..state.rolling import rolling_record
 from ..stores.memory_file import drop_first, split_memory
 from ..stores.workspace import ScopedWorkspace, Workspace
 from .identity import owner_of
-from .node import Node, Run, Steps, Update, io
+from .node import Node, Run, Steps, Update, ask, io
 
 __all__ = ["RecallNode", "Reference"]
 
 log = logging.getLogger("longthread")
 
-Reference = str | PathLike[str] | Callable[[Any, Any], str]
+Reference = str | PathLike[str] | Callable[[Any, Any], str | Awaitable[str]]
 """Further reference material: text, a file (as a `Path`), or a callable of state and runtime."""
 
 TRUNCATED = "[MEMORY truncated: the oldest entries are not shown]"
@@ -63,7 +63,7 @@ class RecallNode(Node):
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Read the sources, compare them with what the state has, settle open calls."""
         update: Update = {}
-        items: list[ReferenceItem] = yield io(self._items, state, run)
+        items = yield from self._items(state, run)
         text = render_items(items)
         revision = digest(text)
         known: Memory | None = state.get("memory") or None
@@ -81,13 +81,21 @@ class RecallNode(Node):
             update["overflow"] = learned(overflow)
         return update
 
-    def _items(self, state: Mapping[str, Any], run: Run) -> list[ReferenceItem]:
-        items = []
+    def _items(self, state: Mapping[str, Any], run: Run) -> Steps[list[ReferenceItem]]:
+        """Read every source, in the order in which they are shown."""
+        items: list[ReferenceItem] = []
         if self.policy.memory is not None and self.policy.memory.enabled:
             files = self.workspace.scoped(owner_of(run, self.agent))
-            items += _memory_items(files, self.policy.memory.max_reference_tokens)
+            items += yield io(_memory_items, files, self.policy.memory.max_reference_tokens)
         for number, material in enumerate(self.reference, start=1):
-            items.append(_material(material, number, state, run))
+            if isinstance(material, str):
+                items.append(ReferenceItem("knowledge", f"reference {number}", material))
+            elif isinstance(material, PathLike):
+                items.append((yield io(_file_item, material)))
+            else:
+                name = getattr(material, "__name__", f"reference {number}")
+                text = yield ask(material, state, run.runtime)
+                items.append(ReferenceItem("knowledge", name, str(text)))
         return items
 
 
@@ -121,20 +129,13 @@ def _newest_within(text: str, allowed: int) -> str:
     return drop_first(text, dropped)
 
 
-def _material(
-    material: Reference, number: int, state: Mapping[str, Any], run: Run
-) -> ReferenceItem:
-    if isinstance(material, str):
-        return ReferenceItem("knowledge", f"reference {number}", material)
-    if isinstance(material, PathLike):
-        try:
-            text = Path(material).read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            log.warning("reference material %s is not available: %s", material, error)
-            text = ""
-        return ReferenceItem("knowledge", str(material), text)
-    name = getattr(material, "__name__", f"reference {number}")
-    return ReferenceItem("knowledge", name, str(material(state, run.runtime)))
+def _file_item(path: PathLike[str]) -> ReferenceItem:
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        log.warning("reference material %s is not available: %s", path, error)
+        text = ""
+    return ReferenceItem("knowledge", str(path), text)
 
 
 def _interrupted(state: Mapping[str, Any], policy: ContextPolicy) -> list[AnyMessage]:

@@ -55,13 +55,13 @@ class Summariser:
             SummaryRefused: It is blank, an error, or no shorter than what it replaces.
         """
         config = view.policy.compaction or CompactionConfig()
-        limit = summary_limit(view)
+        window = self.window or view.window
+        limit = min(summary_limit(view), window // 4)
         previous = view.decisions.summary
         template = config.summary_prompt
         if instructions and instructions.strip():
             template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
         summary, usage = previous, {"input_tokens": 0, "output_tokens": 0}
-        window = self.window or view.window
         room = window - 2 * limit - count_text(template) - window // 20
         for chunk in chunked(map(transcript, messages_that_go(view, cut)), max(256, room)):
             prompt = fill(template, messages=chunk, summary=summary or "(none)", max_tokens=limit)

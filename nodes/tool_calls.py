@@ -71,9 +71,11 @@ class ToolsNode(Node):
 
 
 def _stamped(message: ToolMessage) -> ToolMessage:
-    """Give a result its id where it is made: what is committed is replayed by id."""
-    message = well_formed_message(message)
-    return message if message.id else message.model_copy(update={"id": str(uuid.uuid4())})
+    """Give a result an id of its own where it is made: what is committed is replayed by id.
+
+    One that the tool made up may repeat, and would take the place of another result.
+    """
+    return well_formed_message(message).model_copy(update={"id": str(uuid.uuid4())})
 
 
 def _error_text(error: Exception) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 from langchain_core.messages import (
     AIMessage,
@@ -97,8 +98,11 @@ class Body:
         """Return the calls of the last answer that have no result yet, in order."""
         if self._caller is None:
             return []
-        calls = [*self._caller.tool_calls, *self._caller.invalid_tool_calls]
-        first = {call["id"]: call for call in reversed(calls)}
+        first: dict[str | None, Any] = {}
+        for invalid in reversed(self._caller.invalid_tool_calls):
+            first[invalid["id"]] = {**invalid, "type": "invalid_tool_call"}
+        for call in reversed(self._caller.tool_calls):
+            first[call["id"]] = {**call, "type": "tool_call"}  # the type is optional in LangChain
         return [first[call_id] for call_id in self.unanswered]
 
     def _extend(self, journal: Journal, decisions: Decisions, policy: ContextPolicy) -> None:

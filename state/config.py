@@ -8,6 +8,7 @@ snake_case; the camelCase names of configuration files are accepted as well.
 from __future__ import annotations
 
 import difflib
+import re
 from datetime import timedelta
 from typing import Any, Literal, Self
 
@@ -71,6 +72,11 @@ def _explained(model: type[BaseModel], error: ValidationError) -> str:
     return "\n".join(lines)
 
 
+_FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?<![.])")
+# Where memory lives, and names that some systems keep for devices.
+_RESERVED = frozenset({"memory", "memory.md", "global", "con", "prn", "aux", "nul"})
+
+
 class ToolResultEvictionConfig(_Config):
     """When a huge tool result leaves the context for a file.
 
@@ -101,8 +107,11 @@ class ToolResultEvictionConfig(_Config):
     @field_validator("path")
     @classmethod
     def _path_stays_inside(cls, value: str) -> str:
-        if value.startswith("/") or any(part in ("", ".", "..") for part in value.split("/")):
-            raise ValueError("must be a folder inside the workspace, such as 'large_tool_results'")
+        names = value.split("/")
+        if not all(_FOLDER.fullmatch(name) for name in names) or names[0].lower() in _RESERVED:
+            raise ValueError(
+                "must be a folder of its own inside the workspace, such as 'large_tool_results'"
+            )
         return value
 
 

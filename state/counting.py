@@ -39,6 +39,9 @@ _IMAGE_TYPES = frozenset({"image", "image_url", "input_image"})
 _FILE_TYPES = frozenset(
     {"file", "input_file", "document", "audio", "input_audio", "video", "media", "pdf"}
 )
+_NOT_SAID = frozenset(
+    {"tool_use", "tool_call", "function_call", "thinking", "redacted_thinking", "reasoning"}
+)
 # Short texts come back often (placeholders, previews); of long ones only prompts and references do.
 _SHORT, _LONG = 8_192, 262_144
 
@@ -66,15 +69,23 @@ def is_media(block: Any) -> TypeGuard[Mapping[str, Any]]:
 
 
 def text_of(content: str | Sequence[Any]) -> str:
-    """Return the text of a message's content, its text blocks joined by newlines."""
+    """Return what a message's content says, its blocks joined by newlines.
+
+    Blocks of data (JSON rows, search results) are given as JSON. Left out are attachments, calls
+    (they stand in `tool_calls` too) and the model's reasoning.
+    """
     if isinstance(content, str):
         return content
     parts = []
     for block in content:
         if isinstance(block, str):
             parts.append(block)
-        elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
+        elif not isinstance(block, Mapping):
+            parts.append(str(block))
+        elif isinstance(block.get("text"), str):
             parts.append(block["text"])
+        elif not is_media(block) and block.get("type") not in _NOT_SAID:
+            parts.append(json.dumps(dict(block), ensure_ascii=False, default=str))
     return "\n".join(parts)
 
 
@@ -127,6 +138,9 @@ def _count_block(block: Any) -> int:
     if kind in _IMAGE_TYPES:
         return IMAGE_TOKENS
     if kind in _FILE_TYPES:
+        source = block.get("source")
+        if isinstance(source, Mapping) and source.get("type") == "text":
+            return count_text(str(source.get("data", "")))
         return FILE_TOKENS
     if isinstance(block.get("text"), str):
         return count_text(block["text"])

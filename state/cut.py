@@ -11,11 +11,19 @@ from langchain_core.messages import ToolMessage
 from .config import CompactionConfig
 from .projection import ContextView
 
-__all__ = ["Cut", "choose_cut", "compaction_due", "cut_at", "last_step", "legal_places"]
+__all__ = [
+    "FRAME_TOKENS",
+    "Cut",
+    "choose_cut",
+    "compaction_due",
+    "cut_at",
+    "last_step",
+    "legal_places",
+]
 
 
 # A shorter part is not worth a summary: the summary and the frame around it take as much.
-_FRAME_TOKENS = 128
+FRAME_TOKENS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +64,10 @@ def compaction_due(view: ContextView) -> Cut | None:
         or conversation >= (config.trigger_tokens or budget.conversation)
         or view.tokens > config.threshold * view.window
     )
-    if not asked or _paused(view, config, conversation):
+    if not asked or budget.conversation <= 0 or _paused(view, config, conversation):
         return None
     keep = _first_kept(view, config)
-    needed = _FRAME_TOKENS if above else config.min_progress * view.body.total
+    needed = FRAME_TOKENS if above else config.min_progress * view.body.total
     if sum(view.body.tokens[:keep]) < needed:
         return None
     cut = choose_cut(view, keep)
@@ -98,18 +106,29 @@ def cut_at(view: ContextView, place: int) -> Cut:
     through = journal[position - 1].id
     assert through is not None
     new = sum(m.type != "system" for m in journal[body.start : position])
-    return Cut(position, through, view.decisions.size + new, place, sum(body.tokens[:place]))
+    removed = sum(body.tokens[:place]) - _shown_again(view, place)
+    return Cut(position, through, view.decisions.size + new, place, removed)
+
+
+def _shown_again(view: ContextView, place: int) -> int:
+    """Return the tokens of the newest human message if the cut passes it: it is still sent."""
+    messages = view.body.messages
+    newest = len(messages) - 1
+    while newest >= 0 and messages[newest].type != "human":
+        newest -= 1
+    return view.body.tokens[newest] if 0 <= newest < place else 0
 
 
 def _first_kept(view: ContextView, config: CompactionConfig) -> int:
     """Index of the first message of the tail, by tokens or by number, legal or not."""
     body = view.body
     last = last_step(view)
-    if config.keep_tokens == 0:
-        return max(0, min(len(body.messages) - config.keep_messages, last))
-    allowed = view.budget.keep_tokens(config.keep_tokens)
+    by_number = config.keep_tokens == 0
+    # Kept by number or by tokens, never more than half of the budget: the rest has to fit too.
+    allowed = view.budget.keep_tokens(view.window if by_number else config.keep_tokens)
     index = len(body.messages)
-    while index and allowed >= body.tokens[index - 1]:
+    least = max(0, index - config.keep_messages) if by_number else 0
+    while index > least and allowed >= body.tokens[index - 1]:
         index -= 1
         allowed -= body.tokens[index]
     return min(index, last)

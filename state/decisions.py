@@ -50,6 +50,7 @@ class Compaction(TypedDict, total=False):
         size: Journal messages covered, system messages not counted.
         through: Id of the last message covered.
         human: Id of the newest human message then. If the cut has passed it, it is shown again.
+        position: Where the cut was when it was made.
         generation: Grows by one with every commit.
         failures: Attempts in a row that came to nothing.
         failed_at: Conversation tokens at the last of them.
@@ -59,6 +60,7 @@ class Compaction(TypedDict, total=False):
     size: int
     through: str
     human: str | None
+    position: int
     generation: int
     failures: int
     failed_at: int
@@ -168,6 +170,8 @@ class Decisions:
         """Resolve the decisions in `state` against its journal."""
         record = cast(Compaction, state.get("compaction") or {})
         cut = _after(journal, record.get("through"))
+        if cut > record.get("position", cut):
+            cut = 0  # the message was removed and said again: it no longer marks the cut
         memory: Memory | None = state.get("memory") or None
         return cls(
             cut=cut,

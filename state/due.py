@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .cut import choose_cut, compaction_due
+from langchain_core.messages import AnyMessage, ToolMessage
+
+from .counting import is_media
+from .cut import FRAME_TOKENS, choose_cut, compaction_due, last_step
 from .moves import move_pays, move_relieves, next_move
 from .oversize import oversized
 from .projection import ContextView
@@ -19,6 +22,7 @@ __all__ = [
     "is_answered",
     "mask_is_due",
     "next_due",
+    "shed_through",
 ]
 
 Due = Literal["evict", "mask", "compact"]
@@ -42,7 +46,26 @@ def ends_directly(view: ContextView) -> bool:
 
 def can_shrink(view: ContextView) -> bool:
     """Whether a forced compaction would make the request any shorter."""
-    return choose_cut(view) is not None or next_move(view) is not None or bool(oversized(view))
+    cut = choose_cut(view)
+    if cut is not None and cut.removed > FRAME_TOKENS:
+        return True
+    return next_move(view) is not None or bool(oversized(view))
+
+
+def shed_through(view: ContextView) -> str | None:
+    """Return the id of the last message before the last step, if leaving out its bytes helps."""
+    place = last_step(view)
+    head = [view.again] if view.again is not None else []
+    before = [*head, *view.body.messages[:place]]
+    if not any(_has_bytes(message) for message in before) or not place:
+        return None
+    return view.journal[view.body.sources[place] - 1].id
+
+
+def _has_bytes(message: AnyMessage) -> bool:
+    if isinstance(message, ToolMessage):
+        return True
+    return not isinstance(message.content, str) and any(map(is_media, message.content))
 
 
 def next_due(view: ContextView, *, after: Due | None = None) -> Due | None:

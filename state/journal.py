@@ -12,16 +12,30 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from langchain_core.messages import (
+    AIMessage,
     AnyMessage,
     BaseMessage,
     BaseMessageChunk,
+    HumanMessage,
     RemoveMessage,
+    SystemMessage,
+    ToolMessage,
     convert_to_messages,
     message_chunk_to_message,
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from .text import encodable
+
 _ROLES = frozenset({"user", "human", "assistant", "ai", "system", "developer"})
+
+_DUMPED: dict[str, type[BaseMessage]] = {
+    "human": HumanMessage,
+    "ai": AIMessage,
+    "tool": ToolMessage,
+    "system": SystemMessage,
+    "remove": RemoveMessage,
+}
 
 __all__ = ["Journal", "append_messages", "as_journal"]
 
@@ -126,6 +140,7 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
             return Journal()
         at = journal.position(message.id)
         return journal if at is None else Journal(journal[:at] + journal[at + 1 :])
+    message = _storable(message)
     if not message.id:
         message = _with_id(message, journal)
     at = journal.position(message.id)
@@ -146,9 +161,33 @@ def _coerced(write: Any) -> list[AnyMessage]:
     if not all(isinstance(m, BaseMessage) and not isinstance(m, BaseMessageChunk) for m in items):
         items = [
             message_chunk_to_message(m) if isinstance(m, BaseMessageChunk) else m
-            for m in convert_to_messages(items)
+            for m in convert_to_messages([_revived(item) for item in items])
         ]
     return cast("list[AnyMessage]", items)
+
+
+def _revived(item: Any) -> Any:
+    """Return a message that was dumped to JSON as that message, with all its fields."""
+    if not isinstance(item, dict) or "role" in item:
+        return item
+    kind = _DUMPED.get(item.get("type", ""))
+    if kind is None:
+        return item
+    try:
+        return kind(**item)
+    except ValueError:
+        return item  # what it is instead, LangChain may know
+
+
+def _storable(message: AnyMessage) -> AnyMessage:
+    """Return the message as a saver gives it back: what cannot be encoded is replaced there too."""
+    update = {"content": encodable(message.content)}
+    if isinstance(message, AIMessage):
+        update["tool_calls"] = encodable(message.tool_calls)
+        update["invalid_tool_calls"] = encodable(message.invalid_tool_calls)
+    if all(value is getattr(message, field) for field, value in update.items()):
+        return message
+    return message.model_copy(update=update)
 
 
 def _is_pair(write: list[Any]) -> bool:

@@ -32,7 +32,11 @@ def oversized(view: ContextView) -> list[AnyMessage]:
     if view.overflow.get("pending"):
         return _crowded_tail(view, config)
     new = _new(view)
-    found = [m for m in new if _movable(m, view, config) and _too_large(m, view, config)]
+    found = [
+        m
+        for m in new
+        if _movable(m, view) and not _is_excluded(m, config) and _too_large(m, view, config)
+    ]
     gone = {m.id for m in found}
     step = [m for m in _last_step(new) if m.id not in gone and m.id not in view.decisions.evictions]
     sizes = [count_known(m, view.journal) for m in step]
@@ -78,12 +82,16 @@ def _largest(
     """Return the largest of the messages, until the rest takes at most half of the conversation."""
     excess = sum(sizes) - view.budget.conversation // 2
     found = []
-    for at in sorted(range(len(messages)), key=lambda i: -sizes[i]):
-        if excess <= 0 or sizes[at] < _WORTHWHILE_TOKENS:
-            break
-        if _movable(messages[at], view, config):
-            found.append(messages[at])
-            excess -= sizes[at]
+    by_size = sorted(range(len(messages)), key=lambda i: -sizes[i])
+    # Results of excluded tools come last, but what does not fit cannot be sent either.
+    for excluded in (False, True):
+        for at in by_size:
+            if excess <= 0 or sizes[at] < _WORTHWHILE_TOKENS:
+                break
+            message = messages[at]
+            if _is_excluded(message, config) is excluded and _movable(message, view):
+                found.append(message)
+                excess -= sizes[at]
     return found
 
 
@@ -102,12 +110,15 @@ def _last_step(new: list[AnyMessage]) -> list[AnyMessage]:
     return new[start:]
 
 
-def _movable(message: AnyMessage, view: ContextView, config: ToolResultEvictionConfig) -> bool:
+def _movable(message: AnyMessage, view: ContextView) -> bool:
+    """Whether there is a text that can go to a file, and has not gone already."""
     if not isinstance(message, (ToolMessage, HumanMessage)):
         return False
-    if isinstance(message, ToolMessage) and message.name in config.exclude_tools:
-        return False
     return message.id not in view.decisions.evictions
+
+
+def _is_excluded(message: AnyMessage, config: ToolResultEvictionConfig) -> bool:
+    return isinstance(message, ToolMessage) and message.name in config.exclude_tools
 
 
 def _too_large(message: AnyMessage, view: ContextView, config: ToolResultEvictionConfig) -> bool:

@@ -100,7 +100,8 @@ class ContextView:
             return None
         message = self.journal[at]
         eviction: Eviction | None = self.decisions.evictions.get(message.id or "")
-        return as_shown(message, masked=False, eviction=eviction, policy=self.policy)
+        shed = at < self.decisions.shed
+        return as_shown(message, masked=False, eviction=eviction, policy=self.policy, shed=shed)
 
     @property
     def head(self) -> list[AnyMessage]:
@@ -149,7 +150,9 @@ class ContextView:
         counted, estimated = self.usage.get("input_tokens"), self.usage.get("estimated")
         if not counted or not estimated:
             return self.estimated
-        ratio = min(3.0, max(0.5, counted / estimated))
+        ratio = min(3.0, counted / estimated)
+        if ratio < 0.5:
+            return self.estimated  # whatever that provider counts, it is not the whole request
         if self._baseline_stands:
             return counted + round((self.estimated - estimated) * ratio)
         return round(self.estimated * ratio)

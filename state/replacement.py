@@ -20,7 +20,7 @@ from .counting import RESULT_OVERHEAD, count_text, is_media, text_of
 from .decisions import Eviction
 from .policy import ContextPolicy
 from .reference import render_note
-from .text import clip_end, head_and_tail, well_formed
+from .text import clip_end, encodable, head_and_tail, well_formed
 
 __all__ = [
     "as_evicted",
@@ -181,7 +181,7 @@ def is_reasoning(block: Any) -> bool:
 
 def well_formed_message(message: M) -> M:
     """Return the message if all its text can be encoded as UTF-8, else a copy where it can."""
-    content = _clean(message.content)
+    content = encodable(message.content)
     if content is message.content:
         return message
     if isinstance(content, list):
@@ -189,20 +189,3 @@ def well_formed_message(message: M) -> M:
         pairs = zip(content, message.content, strict=True)
         content = [new for new, old in pairs if new is old or not is_reasoning(old)]
     return message.model_copy(update={"content": content})
-
-
-def _clean(value: Any) -> Any:
-    """Return the value itself if all its text can be encoded, else a copy where it can."""
-    if isinstance(value, str):
-        return value if value.isascii() else _same_if_equal(value, well_formed(value))
-    if isinstance(value, list):
-        items = [_clean(item) for item in value]
-        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
-    if isinstance(value, dict):
-        pairs = {key: _clean(item) for key, item in value.items()}
-        return pairs if any(pairs[key] is not value[key] for key in value) else value
-    return value
-
-
-def _same_if_equal(old: str, new: str) -> str:
-    return old if new == old else new

@@ -43,6 +43,8 @@ def rolling_due(view: ContextView) -> Cut | None:
         return None
     if view.tokens * 100 < rolling["auto_threshold"] * view.window:
         return None
+    if view.budget.overhead * 100 >= rolling["auto_threshold"] * view.window:
+        return None  # no compaction can get below it: that would run with every step
     failed_at = view.compaction.get("failed_at")
     if failed_at is not None and view.conversation_tokens < failed_at * 1.1:
         return None  # the last attempt came to nothing, and little has been said since
@@ -70,8 +72,9 @@ def choose_rolling_cut(view: ContextView, percent: int) -> Cut | None:
     answered = bool(body.messages) and body.messages[-1].type == "ai" and not body.unanswered
     end = len(body.messages) if answered else last_step(view)
     legal = legal_places(view)
-    places = sorted((abs(i - place), i) for i in range(1, end + 1) if legal[i])
-    return cut_at(view, places[0][1]) if places else None
+    nearest = sorted((abs(i - place), i) for i in range(1, end + 1) if legal[i])
+    cuts = (cut_at(view, i) for _, i in nearest)
+    return next((cut for cut in cuts if cut.removed > 0), None)
 
 
 def _characters(message: AnyMessage) -> int:

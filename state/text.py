@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import regex
 
-__all__ = ["clip_end", "clip_start", "head_and_tail", "well_formed"]
+__all__ = ["clip_end", "clip_start", "encodable", "head_and_tail", "well_formed"]
 
 # Longest run of code points that is looked at as one visible character (a family emoji has 11).
 _CLUSTER_REACH = 64
@@ -18,6 +20,25 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text
+
+
+def encodable(value: Any) -> Any:
+    """Return a value with every lone surrogate in its text replaced by "?", as savers store it.
+
+    The value itself if there is none; dicts and lists are looked through.
+    """
+    if isinstance(value, str):
+        if value.isascii():
+            return value
+        clean = value.encode("utf-8", "replace").decode("utf-8")
+        return value if clean == value else clean
+    if isinstance(value, list):
+        items = [encodable(item) for item in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    if isinstance(value, dict):
+        pairs = {key: encodable(item) for key, item in value.items()}
+        return pairs if any(pairs[key] is not value[key] for key in value) else value
+    return value
 
 
 def clip_end(text: str, length: int) -> str:

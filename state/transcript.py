@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from .counting import count_text, is_media, text_of
-from .text import clip_end, head_and_tail, well_formed
+from .text import clip_end, clip_start, head_and_tail, well_formed
 
-__all__ = ["chunked", "transcript"]
+__all__ = ["chunked", "newest_tokens", "transcript"]
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 
@@ -67,6 +67,17 @@ def chunked(texts: Iterable[str], max_tokens: int) -> list[str]:
     if parts:
         chunks.append("\n\n".join(parts))
     return chunks
+
+
+def newest_tokens(text: str, max_tokens: int) -> str:
+    """Return as much of the end of a text as fits, from the beginning of a line on if it can be."""
+    kept = text
+    while kept and (tokens := count_text(kept)) > max_tokens:
+        kept = clip_start(kept, min(len(kept) - 1, len(kept) * max_tokens // tokens))
+    if kept == text:
+        return text
+    line = kept.find("\n") + 1
+    return kept[line:] if 0 < line < len(kept) // 2 else kept
 
 
 def _pieces(text: str, max_tokens: int) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from langchain_core.tools import BaseTool, tool
 from langgraph.prebuilt import ToolRuntime
 
+from ...state.counting import count_text
 from ...state.errors import WorkspaceError
 from ...stores.workspace import TextPage, Workspace
 from ..identity import owner_of
@@ -14,7 +15,12 @@ __all__ = ["read_file_tool"]
 
 
 def read_file_tool(
-    workspace: Workspace, *, agent: str = "agent", page_chars: int = 20_000, name: str = "read_file"
+    workspace: Workspace,
+    *,
+    agent: str = "agent",
+    page_chars: int = 20_000,
+    page_tokens: int = 8_000,
+    name: str = "read_file",
 ) -> BaseTool:
     """Make the tool.
 
@@ -22,6 +28,7 @@ def read_file_tool(
         workspace: Whose files it reads; never anything outside.
         agent: The agent's name.
         page_chars: The most characters that one call returns.
+        page_tokens: The most tokens; dense text reaches that first.
         name: Its name, when the application has a `read_file` of its own.
     """
 
@@ -51,6 +58,11 @@ def read_file_tool(
             return f"Error: {error}"
         if page is None:
             return f"Error: there is no file {path!r} in the workspace."
+        if count_text(page.text) > page_tokens:
+            # Dense text: as many characters as fit, from where the page begins.
+            fits = len(page.text) * page_tokens // count_text(page.text)
+            page = files.read_chars(path, page.char, max(1, fits))
+            assert page is not None
         return _shown(page, path)
 
     return read_file

@@ -72,7 +72,7 @@ def test_a_thread_that_is_up_to_date_asks_no_model(tmp_path: Path) -> None:
     assert result.already_up_to_date
     assert result.compacted_count == 0
     assert result.new_size == sizes[-1] == 2
-    assert len(script.asked["summary"]) == asked == 2
+    assert len(script.asked["summary"]) == asked == 1
 
 
 def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path) -> None:
@@ -232,16 +232,18 @@ def test_the_automatic_threshold_is_asked_after_every_answer(tmp_path: Path) -> 
 
 
 def test_the_last_answer_of_a_call_is_asked_about_too(tmp_path: Path) -> None:
-    rolling = RollingCompactionConfig(auto_threshold=1)
+    rolling = RollingCompactionConfig(auto_threshold=5)
     script = Scripted("a long answer " * 200)
     given: tuple[dict[str, Any], ...] = ({}, {"memory": None})
     for memory in given:
         graph = agent(script, tmp_path, rolling=rolling, context_window=10_000, **memory)
         name = f"with {len(memory)}"
         ran = nodes_run(graph, say("a long question " * 200), thread(name))
-        assert ran[-2:] == ["compaction", "consolidation"] if not memory else ["compaction"]
+        assert ran[-2:] == (
+            ["reasoning", "compaction"] if memory else ["compaction", "consolidation"]
+        )
         assert graph.get_state(thread(name)).next == ()
-        assert graph.get_state(thread(name)).values["compaction"]["size"] == 1
+        assert graph.get_state(thread(name)).values["compaction"]["size"] == 2
 
 
 def test_both_compactions_share_one_record(tmp_path: Path) -> None:

@@ -1,0 +1,8 @@
+"""What holds for every test: no property test is judged by how long it took."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+settings.register_profile("longthread", deadline=None)
+settings.load_profile("longthread")
