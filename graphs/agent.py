@@ -200,6 +200,7 @@ def build_agent_graph(
         system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
         tools=tuple(convert_to_openai_tool(t) for t in bound),
         read_tool=read_tool,
+        structured=response_format is not None,
         direct_tools=frozenset(
             t.name for t in bound if isinstance(t, BaseTool) and t.return_direct
         ),
@@ -226,7 +227,9 @@ def build_agent_graph(
         reasoning=ReasoningNode(
             policy,
             main.bind_tools(bound) if bound else main,
-            structured=main.with_structured_output(response_format) if response_format else None,
+            structured=None
+            if response_format is None
+            else main.with_structured_output(response_format),
             cache_hints=needs_cache_hints(main),
         ),
         tools=ToolsNode(policy, [t for t in bound if isinstance(t, BaseTool)]),

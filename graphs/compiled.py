@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from .unfinished import is_new_input, with_finished
+
 __all__ = ["AgentGraph"]
 
 
 class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A `CompiledStateGraph` that runs with `durability="sync"` unless told otherwise.
+
+    And one that keeps what finished tasks of an interrupted call have said, when a new message
+    comes.
 
     LangGraph's default, `"async"`, writes a step while the next one runs: a kill right after a fast
     step loses it, and a tool that has run is run again. Only a graph with a saver of its own
@@ -25,16 +31,28 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         return cls(**{k: v for k, v in vars(graph).items() if k != "__orig_class__"})
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
-        """Stream as `CompiledStateGraph.stream` does, durably."""
+        """Stream as `CompiledStateGraph.stream` does, durably and losing nothing."""
+        if self._keeps_its_thread(config) and is_new_input(input):
+            assert isinstance(self.checkpointer, BaseCheckpointSaver)
+            input = with_finished(input, self.checkpointer.get_tuple(ensure_config(config)))
         return super().stream(input, config, **self._durable(config, options))
 
-    def astream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
-        """Stream as `CompiledStateGraph.astream` does, durably."""
-        return super().astream(input, config, **self._durable(config, options))
+    async def astream(
+        self, input: Any, config: RunnableConfig | None = None, **options: Any
+    ) -> AsyncIterator[Any]:
+        """Stream as `CompiledStateGraph.astream` does, durably and losing nothing."""
+        if self._keeps_its_thread(config) and is_new_input(input):
+            assert isinstance(self.checkpointer, BaseCheckpointSaver)
+            input = with_finished(input, await self.checkpointer.aget_tuple(ensure_config(config)))
+        async for chunk in super().astream(input, config, **self._durable(config, options)):
+            yield chunk
+
+    def _keeps_its_thread(self, config: RunnableConfig | None) -> bool:
+        """Whether this graph's own saver holds the thread, not an outer graph's."""
+        return isinstance(self.checkpointer, BaseCheckpointSaver) and not _inside_a_graph(config)
 
     def _durable(self, config: RunnableConfig | None, options: dict[str, Any]) -> dict[str, Any]:
-        chooses = isinstance(self.checkpointer, BaseCheckpointSaver) and not _inside_a_graph(config)
-        if chooses and options.get("durability") is None:
+        if self._keeps_its_thread(config) and options.get("durability") is None:
             return {**options, "durability": "sync"}
         return options
 

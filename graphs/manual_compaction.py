@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Overwrite, StateSnapshot
 
 from ..nodes.compaction import CompactionNode, Plan
@@ -18,6 +20,7 @@ from ..state.decisions import Compaction
 from ..state.errors import ConfigurationError, LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
+from .unfinished import finished_messages
 
 __all__ = ["CompactionResult", "acompact_thread", "compact_thread", "compaction_steps"]
 
@@ -106,7 +109,8 @@ def compaction_steps(
             "again when it rests",
             code="SESSION_BUSY",
         )
-    yield _commit(graph, before, record, as_node)
+    stored: CheckpointTuple | None = yield _stored(graph, before)
+    yield _commit(graph, before, record, finished_messages(stored), as_node)
     return result
 
 
@@ -159,8 +163,30 @@ def _get_state(graph: Any, config: RunnableConfig) -> Effect:
     return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
 
 
-def _commit(graph: Any, before: StateSnapshot, record: Compaction, as_node: str) -> Effect:
-    update = {"compaction": Overwrite(record)}
+def _stored(graph: Any, before: StateSnapshot) -> Effect:
+    """Read the checkpoint itself, for what finished tasks have written since."""
+    saver = graph.checkpointer
+
+    async def nothing() -> None:
+        return None
+
+    if not isinstance(saver, BaseCheckpointSaver):
+        return Effect(run=lambda: None, arun=nothing)
+    return Effect(
+        run=lambda: saver.get_tuple(before.config), arun=lambda: saver.aget_tuple(before.config)
+    )
+
+
+def _commit(
+    graph: Any,
+    before: StateSnapshot,
+    record: Compaction,
+    finished: list[BaseMessage],
+    as_node: str,
+) -> Effect:
+    update: dict[str, Any] = {"compaction": Overwrite(record)}
+    if finished:
+        update["messages"] = finished  # an update starts a new step, which would drop them
     return Effect(
         run=lambda: graph.update_state(before.config, update, as_node=as_node),
         arun=lambda: graph.aupdate_state(before.config, update, as_node=as_node),

@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.graph import END
 from langgraph.types import Send
 
-from ..state.due import Due, ends_directly, evict_is_due, is_answered, next_due
+from ..state.due import Due, ends_directly, evict_is_due, is_answered, next_due, shape_is_due
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.rolling import rolling_due
@@ -98,6 +98,8 @@ class Triggers:
         calls = view.body.open_calls()
         if calls:
             return [Send("tools", [call]) for call in calls]
+        if shape_is_due(state, view):
+            return READY
         if is_answered(view):
             if self.policy.remembers:
                 return "done, or flush first"

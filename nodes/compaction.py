@@ -73,16 +73,17 @@ class CompactionNode(Node):
         update: Update = {}
         if state.get("maintenance"):
             update["maintenance"] = True  # asked before this step, answered after it
+        # A compaction rewrites the cached prefix anyway: the boundaries move with it for nothing.
+        move = next_move(view)
+        moved = boundaries(move) if move is not None else {}
         if view.overflow.get("pending"):
             update["overflow"] = {**view.overflow, "pending": False}
-            move = next_move(view)
-            if move is not None:
-                update |= boundaries(move)
+            update |= moved
         plan = self._plan(view)
         if plan is None:
             return update
         try:
-            record = yield from self.carried_out(plan, {**state, **update}, run)
+            record = yield from self.carried_out(plan, {**state, **update, **moved}, run)
         except Exception as error:
             if plan.trigger != "overflow":
                 return update | self._failed(view, error)
@@ -93,7 +94,7 @@ class CompactionNode(Node):
             after = view_context({**state, **update, "compaction": record}, self.policy)
             if after.estimated >= view.estimated:
                 return update
-        return {**update, "compaction": Overwrite(record)}
+        return {**update, **moved, "compaction": Overwrite(record)}
 
     def manual(
         self, state: Mapping[str, Any], instructions: str | None = None

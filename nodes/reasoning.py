@@ -12,7 +12,7 @@ from langchain_core.runnables import Runnable, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
 from ..state.decisions import OverflowState, learned
-from ..state.due import can_shrink, next_due, shed_through
+from ..state.due import can_shrink, next_due, shape_is_due, shed_through
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -60,6 +60,8 @@ class ReasoningNode(Node):
         system = yield from self._system(state, run)
         view = view_context(state, self.policy, system=system)
         view.budget.check(**{name: view.parts[name] for name in ("system", "tools", "reference")})
+        if self.structured is not None and shape_is_due(state, view):
+            return (yield from self._shaped(view, run))
         if state.get("fresh_results") and next_due(view) is not None:
             # Parallel calls each saw their own result only; together they may be too much.
             return {}
@@ -84,16 +86,16 @@ class ReasoningNode(Node):
         update["usage"] = view.usage_of_request(counted or 0)
         if view.overflow.get("attempts"):
             update["overflow"] = learned(view.overflow)
-        if self.structured is not None and not answer.tool_calls and not answer.invalid_tool_calls:
-            config = patch_config(run.config, run_name="structured_response")
-            config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
-            request = [
-                *view.messages,
-                answer,
-                HumanMessage("Give your answer in the given schema."),
-            ]
-            update["structured_response"] = yield call_model(self.structured, request, config)
         return update
+
+    def _shaped(self, view: ContextView, run: Run) -> Steps[Update]:
+        """Ask for the answer once more, in the shape of the schema; it is committed already."""
+        assert self.structured is not None
+        config = patch_config(run.config, run_name="structured_response")
+        config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
+        request = [*view.messages, HumanMessage("Give your answer in the given schema.")]
+        shaped = yield call_model(self.structured, request, config)
+        return {"structured_response": shaped, "structured_for": view.journal[-1].id}
 
     def _request(self, view: ContextView) -> list[AnyMessage]:
         messages = view.messages

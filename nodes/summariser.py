@@ -10,7 +10,7 @@ from ..state.config import CompactionConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import Cut
 from ..state.projection import ContextView
-from ..state.replacement import as_shown
+from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript
@@ -85,7 +85,7 @@ def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
         as_shown(
             view.journal[at],
             masked=False,
-            eviction=evictions.get(view.journal[at].id or ""),
+            eviction=eviction_of(view.journal[at], evictions),
             policy=view.policy,
         )
         for at in view.body.sources[: cut.shown]

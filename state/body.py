@@ -23,7 +23,7 @@ from .counting import count_known, count_message, text_of
 from .decisions import Decisions
 from .journal import Journal
 from .policy import ContextPolicy
-from .replacement import as_shown
+from .replacement import as_shown, eviction_of
 
 __all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
 
@@ -164,7 +164,7 @@ class Body:
         decisions: Decisions,
         policy: ContextPolicy,
     ) -> tuple[AnyMessage, int]:
-        eviction = decisions.evictions.get(message.id or "")
+        eviction = eviction_of(message, decisions.evictions)
         masked = at < decisions.masked
         shown = as_shown(
             message,

@@ -78,6 +78,7 @@ class ThreadState(TypedDict, total=False):
         fresh_results: Whether tool results came in with the last step; forgotten after one step.
         maintenance: Whether memory maintenance is due; forgotten after one step.
         structured_response: The last answer in the shape that `response_format` asks for.
+        structured_for: Id of the answer that was shaped.
     """
 
     messages: Messages
@@ -96,6 +97,7 @@ class ThreadState(TypedDict, total=False):
     fresh_results: Annotated[bool, EphemeralValue(bool, guard=False)]
     maintenance: Annotated[bool, EphemeralValue(bool)]
     structured_response: Any
+    structured_for: str
 
 
 @dataclass(frozen=True, kw_only=True)

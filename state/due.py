@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
@@ -22,6 +23,7 @@ __all__ = [
     "is_answered",
     "mask_is_due",
     "next_due",
+    "shape_is_due",
     "shed_through",
 ]
 
@@ -42,6 +44,13 @@ def ends_directly(view: ContextView) -> bool:
     """Whether every call of the last answer is of a tool whose result is for the user."""
     called = view.body.called_tools()
     return bool(called) and view.policy.direct_tools.issuperset(called)
+
+
+def shape_is_due(state: Mapping[str, Any], view: ContextView) -> bool:
+    """Whether the answer is there but not yet in the shape that was asked for."""
+    if not view.policy.structured or not view.journal or view.journal[-1].type != "ai":
+        return False
+    return is_answered(view) and state.get("structured_for") != view.journal[-1].id
 
 
 def can_shrink(view: ContextView) -> bool:

@@ -14,7 +14,7 @@ from .config import CompactionConfig, TruncateArgsConfig
 from .counting import count_message
 from .cut import last_step
 from .projection import ContextView
-from .replacement import as_truncated, is_maskable, masked_tokens
+from .replacement import as_truncated, eviction_of, is_maskable, masked_tokens
 
 __all__ = ["Move", "move_pays", "move_relieves", "next_move"]
 
@@ -94,7 +94,7 @@ def _masks(view: ContextView) -> tuple[dict[int, int], int, int]:
         steps += message.type == "ai"
         if body.sources[index] >= body.sources[end] or not isinstance(message, ToolMessage):
             continue
-        eviction = view.decisions.evictions.get(message.id or "")
+        eviction = eviction_of(view.journal[body.sources[index]], view.decisions.evictions)
         if is_maskable(message, eviction, masking):
             saved = body.tokens[index] - masked_tokens(message, eviction, masking)
             if saved > 0:

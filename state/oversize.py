@@ -10,6 +10,7 @@ from .config import ToolResultEvictionConfig
 from .counting import count_known, count_text, text_of
 from .cut import choose_cut
 from .projection import ContextView
+from .replacement import eviction_of
 from .text import head_and_tail
 
 __all__ = ["oversized", "preview_length"]
@@ -38,7 +39,8 @@ def oversized(view: ContextView) -> list[AnyMessage]:
         if _movable(m, view) and not _is_excluded(m, config) and _too_large(m, view, config)
     ]
     gone = {m.id for m in found}
-    step = [m for m in _last_step(new) if m.id not in gone and m.id not in view.decisions.evictions]
+    evicted = view.decisions.evictions
+    step = [m for m in _last_step(new) if m.id not in gone and eviction_of(m, evicted) is None]
     sizes = [count_known(m, view.journal) for m in step]
     return [*found, *_largest(step, sizes, view, config)]
 
@@ -114,7 +116,7 @@ def _movable(message: AnyMessage, view: ContextView) -> bool:
     """Whether there is a text that can go to a file, and has not gone already."""
     if not isinstance(message, (ToolMessage, HumanMessage)):
         return False
-    return message.id not in view.decisions.evictions
+    return eviction_of(message, view.decisions.evictions) is None
 
 
 def _is_excluded(message: AnyMessage, config: ToolResultEvictionConfig) -> bool:

@@ -33,6 +33,7 @@ class ContextPolicy:
         system: The system prompt; a callable gets state and runtime before every model call.
         tools: Schemas of the tools, as the model is sent them (OpenAI function format).
         read_tool: Name of the tool that reads an evicted text back; None: there is none.
+        structured: Whether the answer is asked for once more, in the shape of a schema.
         direct_tools: Names of the tools whose result ends the call (`return_direct=True`).
         eviction: See `ToolResultEvictionConfig`; None: off.
         masking: See `MaskingConfig`; None: off.
@@ -46,6 +47,7 @@ class ContextPolicy:
     system: SystemPrompt | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
     read_tool: str | None = None
+    structured: bool = False
     direct_tools: frozenset[str] = frozenset()
     eviction: ToolResultEvictionConfig | None = None
     masking: MaskingConfig | None = None

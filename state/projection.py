@@ -16,11 +16,11 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from .body import Body, body_of, leading_system_messages
 from .budget import Budget
 from .counting import count_message, count_text, text_of
-from .decisions import Compaction, Decisions, Eviction, OverflowState, Rolling, Usage
+from .decisions import Compaction, Decisions, OverflowState, Rolling, Usage
 from .journal import Journal, as_journal
 from .policy import ContextPolicy
 from .reference import digest, reference_message
-from .replacement import as_shown, well_formed_message
+from .replacement import as_shown, eviction_of, well_formed_message
 from .text import well_formed
 
 __all__ = ["ContextView", "project_context", "view_context"]
@@ -99,7 +99,7 @@ class ContextView:
         if at is None:
             return None
         message = self.journal[at]
-        eviction: Eviction | None = self.decisions.evictions.get(message.id or "")
+        eviction = eviction_of(message, self.decisions.evictions)
         shed = at < self.decisions.shed
         return as_shown(message, masked=False, eviction=eviction, policy=self.policy, shed=shed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from langchain_core.messages import (
@@ -27,6 +27,7 @@ __all__ = [
     "as_masked",
     "as_shown",
     "as_truncated",
+    "eviction_of",
     "is_maskable",
     "is_reasoning",
     "masked_tokens",
@@ -35,6 +36,14 @@ __all__ = [
 
 _REASONING = ("thinking", "redacted_thinking", "reasoning")
 M = TypeVar("M", bound=BaseMessage)
+
+
+def eviction_of(message: AnyMessage, evictions: Mapping[str, Eviction]) -> Eviction | None:
+    """Return where a journal message's text went; None once the message has been edited."""
+    eviction = evictions.get(message.id or "")
+    if eviction is None or len(text_of(message.content)) != eviction["chars"]:
+        return None
+    return eviction
 
 
 def is_maskable(

@@ -21,6 +21,7 @@ from longthread.state.config import (
     ToolResultEvictionConfig,
     TruncateArgsConfig,
 )
+from longthread.state.counting import text_of
 from longthread.state.cut import choose_cut
 from longthread.state.decisions import newest_human
 from longthread.state.journal import append_messages
@@ -93,7 +94,7 @@ class Thread:
         found = {
             str(m.id): {
                 "path": f"large/{m.id}.txt",
-                "chars": 1,
+                "chars": len(text_of(m.content)),
                 "preview": preview_length(str(m.content), view),
             }
             for m in oversized(view)
