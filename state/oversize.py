@@ -84,16 +84,18 @@ def _largest(
     """Return the largest of the messages, until the rest takes at most half of the conversation."""
     excess = sum(sizes) - view.budget.conversation // 2
     found = []
-    by_size = sorted(range(len(messages)), key=lambda i: -sizes[i])
+    # Only text can go to a file: what attachments cost beside it stays.
+    texts = [count_text(text_of(message.content)) for message in messages]
+    by_size = sorted(range(len(messages)), key=lambda i: -texts[i])
     # Results of excluded tools come last, but what does not fit cannot be sent either.
     for excluded in (False, True):
         for at in by_size:
-            if excess <= 0 or sizes[at] < _WORTHWHILE_TOKENS:
+            if excess <= 0 or texts[at] < _WORTHWHILE_TOKENS:
                 break
             message = messages[at]
             if _is_excluded(message, config) is excluded and _movable(message, view):
                 found.append(message)
-                excess -= sizes[at]
+                excess -= texts[at]
     return found
 
 

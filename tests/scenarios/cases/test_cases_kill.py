@@ -1,0 +1,79 @@
+"""A process killed anywhere in a run that uses tools: what was committed stays, and runs once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Scripted, agent, thread
+from langchain_core.messages import ToolMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+
+from longthread import context_policy, project_context
+from longthread.state.validity import violations
+
+WORKER = """
+import os, sys, time, uuid
+from pathlib import Path
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from agents import Scripted, agent, say, thread
+
+folder = Path(sys.argv[1])
+log = os.open(folder / "log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+def work(at: str) -> str:
+    "Work."
+    os.write(log, f"{at}\\n".encode())
+    return f"{at} " + "lorem ipsum dolor sit amet " * 40
+
+def model(messages):
+    ids = [uuid.uuid4().hex for _ in range(3)]
+    asked = [{"name": "work", "args": {"at": i}, "id": i} for i in ids]
+    return AIMessage("", tool_calls=asked)
+
+with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
+    graph = agent(Scripted(model), folder, [work], context_window=6_000, checkpointer=saver)
+    config = {**thread(), "recursion_limit": 100_000}
+    waiting = bool(graph.get_state(config).next)
+    print("ready", flush=True)
+    graph.invoke(None if waiting else say("go on"), config)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="kills with SIGKILL")
+def test_killed_runs_resume_and_no_committed_result_is_lost_or_made_again(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    committed: set[str] = set()
+    messages: list[Any] = []
+    log = tmp_path / "log"
+    paths = [p for p in sys.path if p]  # the worker imports what this process does
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    for _ in range(4):
+        before = len(log.read_text().split()) if log.exists() else 0
+        command = [sys.executable, "-c", WORKER, str(tmp_path)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
+        assert process.stdout is not None
+        with process.stdout:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(chance.uniform(0.05, 0.4))
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        assert not committed & set(log.read_text().split()[before:])
+        with SqliteSaver.from_conn_string(str(tmp_path / "threads.db")) as saver:
+            graph = agent(Scripted(), tmp_path, context_window=6_000, checkpointer=saver)
+            values = graph.get_state(thread()).values
+        now = values.get("messages", [])
+        assert {m.id for m in messages} <= {m.id for m in now}
+        results = [m for m in now if isinstance(m, ToolMessage)]
+        assert not any("interrupted" in str(m.content) for m in results)
+        messages, committed = now, committed | {m.tool_call_id for m in results}
+        assert violations(project_context(values, context_policy(graph)), now) == []
+    assert len(committed) > 10
