@@ -82,8 +82,7 @@ class ReasoningNode(Node):
             return self._overflowed(view, overflow, run)
         answer = _prepared(answer, view)
         update: Update = {"messages": [answer]}
-        counted = input_tokens(answer)
-        update["usage"] = view.usage_of_request(counted or 0)
+        update["usage"] = view.usage_of_request(input_tokens(answer))
         if view.overflow.get("attempts"):
             update["overflow"] = learned(view.overflow)
         return update

@@ -203,10 +203,18 @@ class ContextView:
         reserve = self.overflow.get("reserve", self.policy.output_reserve)
         return Budget.of(self.window, output_reserve=reserve, overhead=overhead)
 
-    def usage_of_request(self, input_tokens: int) -> Usage:
-        """Return the record that makes the provider's count the baseline of the next requests."""
+    def usage_of_request(self, input_tokens: int | None) -> Usage:
+        """Return the record that makes the provider's count the baseline of the next requests.
+
+        Args:
+            input_tokens: The provider's count; None or 0 if it gave none (while streaming, say).
+                The last one it gave then stays the baseline.
+        """
+        if not input_tokens and self.usage.get("input_tokens"):
+            covered = self.journal[-1].id if self.journal else None
+            return {**self.usage, "covered": covered, "system_tokens": self.parts["system"]}
         return Usage(
-            input_tokens=input_tokens,
+            input_tokens=input_tokens or 0,
             estimated=self.estimated,
             covered=self.journal[-1].id if self.journal else None,
             decisions=self.fingerprint,

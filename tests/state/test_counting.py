@@ -59,9 +59,18 @@ def test_the_providers_count_is_the_baseline_until_a_decision_changes_the_prefix
 
 
 @pytest.mark.parametrize("counted", [0, None])
+def test_an_answer_without_a_count_keeps_the_last_one(counted: Any) -> None:
+    view = view_context({"messages": [HumanMessage("hi", id="1")]}, ContextPolicy())
+    later = grown(view.usage_of_request(1_000))
+    again = grown(later.usage_of_request(counted))
+    assert again.usage["covered"] == "3"
+    assert again.tokens == later.tokens > 1_000
+
+
+@pytest.mark.parametrize("counted", [0, None])
 def test_a_provider_that_counts_nothing_leaves_the_estimate(counted: Any) -> None:
     view = view_context({"messages": [HumanMessage("hi", id="1")]}, ContextPolicy())
-    assert grown(view.usage_of_request(counted or 0)).tokens == grown({}).estimated
+    assert grown(view.usage_of_request(counted)).tokens == grown({}).estimated
 
 
 @given(
