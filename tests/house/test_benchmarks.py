@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,15 @@ TINY: dict[str, list[str]] = {
     "step_time": ["--lengths", "4", "--steps", "2", "--repeat", "1"],
     "token_counting": [],
 }
+
+
+@pytest.fixture(autouse=True)
+def _log_level() -> Iterator[None]:
+    """Benchmarks silence our warnings; the tests after them still want to see them."""
+    log = logging.getLogger("longthread")
+    level = log.level
+    yield
+    log.setLevel(level)
 
 
 def benchmark(name: str) -> Any:

@@ -42,7 +42,8 @@ def model(messages):
 with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
     graph = agent(Scripted(model), folder, [work], context_window=6_000, checkpointer=saver)
     config = {**thread(), "recursion_limit": 100_000}
-    waiting = bool(graph.get_state(config).next)
+    # What has finished but is not in a checkpoint yet is no longer next, and still to be resumed.
+    waiting = bool(graph.get_state(config).tasks)
     print("ready", flush=True)
     graph.invoke(None if waiting else say("go on"), config)
 """
@@ -56,14 +57,18 @@ def test_killed_runs_resume_and_no_committed_result_is_lost_or_made_again(tmp_pa
     log = tmp_path / "log"
     paths = [p for p in sys.path if p]  # the worker imports what this process does
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    for _ in range(4):
+    for _ in range(6):
         before = len(log.read_text().split()) if log.exists() else 0
         command = [sys.executable, "-c", WORKER, str(tmp_path)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)
         assert process.stdout is not None
         with process.stdout:
             assert process.stdout.readline() == "ready\n"
-            time.sleep(chance.uniform(0.05, 0.4))
+            enough = before + chance.randint(1, 9)
+            while not log.exists() or len(log.read_text().split()) < enough:
+                assert process.poll() is None
+                time.sleep(0.005)
+            time.sleep(chance.uniform(0.0, 0.03))
             process.send_signal(signal.SIGKILL)
             process.wait()
         assert not committed & set(log.read_text().split()[before:])
@@ -76,4 +81,4 @@ def test_killed_runs_resume_and_no_committed_result_is_lost_or_made_again(tmp_pa
         assert not any("interrupted" in str(m.content) for m in results)
         messages, committed = now, committed | {m.tool_call_id for m in results}
         assert violations(project_context(values, context_policy(graph)), now) == []
-    assert len(committed) > 10
+    assert committed
