@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig, ensure_config
+from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
@@ -32,24 +33,38 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         """Stream as `CompiledStateGraph.stream` does, durably and losing nothing."""
-        if self._keeps_its_thread(config) and is_new_input(input):
+        newest = self._newest(config)
+        if newest is not None and is_new_input(input):
             assert isinstance(self.checkpointer, BaseCheckpointSaver)
-            input = with_finished(input, self.checkpointer.get_tuple(ensure_config(config)))
+            input = with_finished(input, self.checkpointer.get_tuple(newest))
         return super().stream(input, config, **self._durable(config, options))
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """Stream as `CompiledStateGraph.astream` does, durably and losing nothing."""
-        if self._keeps_its_thread(config) and is_new_input(input):
+        newest = self._newest(config)
+        if newest is not None and is_new_input(input):
             assert isinstance(self.checkpointer, BaseCheckpointSaver)
-            input = with_finished(input, await self.checkpointer.aget_tuple(ensure_config(config)))
+            input = with_finished(input, await self.checkpointer.aget_tuple(newest))
         async for chunk in super().astream(input, config, **self._durable(config, options)):
             yield chunk
 
     def _keeps_its_thread(self, config: RunnableConfig | None) -> bool:
         """Whether this graph's own saver holds the thread, not an outer graph's."""
         return isinstance(self.checkpointer, BaseCheckpointSaver) and not _inside_a_graph(config)
+
+    def _newest(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Return where the thread's newest checkpoint is, or None if the call is not about that.
+
+        A call on an older checkpoint begins a branch: what follows that checkpoint is another
+        one's.
+        """
+        merged = ensure_config(merge_configs(self.config, config))
+        configurable = merged.get("configurable") or {}
+        if not self._keeps_its_thread(config) or configurable.get("checkpoint_id"):
+            return None
+        return merged if configurable.get("thread_id") is not None else None
 
     def _durable(self, config: RunnableConfig | None, options: dict[str, Any]) -> dict[str, Any]:
         if self._keeps_its_thread(config) and options.get("durability") is None:

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Overwrite, StateSnapshot
 
 from ..nodes.compaction import CompactionNode, Plan
@@ -20,7 +18,6 @@ from ..state.decisions import Compaction
 from ..state.errors import ConfigurationError, LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
-from .unfinished import finished_messages
 
 __all__ = ["CompactionResult", "acompact_thread", "compact_thread", "compaction_steps"]
 
@@ -109,8 +106,7 @@ def compaction_steps(
             "again when it rests",
             code="SESSION_BUSY",
         )
-    stored: CheckpointTuple | None = yield _stored(graph, before)
-    yield _commit(graph, before, record, finished_messages(stored), as_node)
+    yield _commit(graph, before, record, as_node)
     return result
 
 
@@ -138,7 +134,7 @@ def _place_to_write_from(
 ) -> Literal["consolidation", "compaction"]:
     """Return the node to write as, so that what is next in the thread stays next."""
     if not before.interrupts:
-        if before.next == ():
+        if before.next == () and not before.tasks:  # a finished task is not next, and not over
             return "consolidation"  # after it comes the end, where the thread is
         if before.next == ("reasoning",):
             return "compaction"  # a model call that failed: it is still what comes next
@@ -163,30 +159,8 @@ def _get_state(graph: Any, config: RunnableConfig) -> Effect:
     return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
 
 
-def _stored(graph: Any, before: StateSnapshot) -> Effect:
-    """Read the checkpoint itself, for what finished tasks have written since."""
-    saver = graph.checkpointer
-
-    async def nothing() -> None:
-        return None
-
-    if not isinstance(saver, BaseCheckpointSaver):
-        return Effect(run=lambda: None, arun=nothing)
-    return Effect(
-        run=lambda: saver.get_tuple(before.config), arun=lambda: saver.aget_tuple(before.config)
-    )
-
-
-def _commit(
-    graph: Any,
-    before: StateSnapshot,
-    record: Compaction,
-    finished: list[BaseMessage],
-    as_node: str,
-) -> Effect:
+def _commit(graph: Any, before: StateSnapshot, record: Compaction, as_node: str) -> Effect:
     update: dict[str, Any] = {"compaction": Overwrite(record)}
-    if finished:
-        update["messages"] = finished  # an update starts a new step, which would drop them
     return Effect(
         run=lambda: graph.update_state(before.config, update, as_node=as_node),
         arun=lambda: graph.aupdate_state(before.config, update, as_node=as_node),

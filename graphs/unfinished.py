@@ -15,7 +15,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command
 
-__all__ = ["finished_messages", "is_new_input", "with_finished"]
+__all__ = ["is_new_input", "with_finished"]
 
 
 def is_new_input(given: Any) -> bool:
@@ -30,14 +30,14 @@ def with_finished(given: dict[str, Any], stored: CheckpointTuple | None) -> dict
         given: The input of a call, with `messages`.
         stored: The thread's newest checkpoint, with what was written after it.
     """
-    finished = finished_messages(stored)
+    finished = _messages(stored)
     if not finished:
         return given
     own = given["messages"]
     return {**given, "messages": [*finished, *(own if isinstance(own, list) else [own])]}
 
 
-def finished_messages(stored: CheckpointTuple | None) -> list[BaseMessage]:
+def _messages(stored: CheckpointTuple | None) -> list[BaseMessage]:
     """Return the messages that finished tasks have written since a checkpoint."""
     found: list[BaseMessage] = []
     for _, channel, value in (stored.pending_writes or ()) if stored is not None else ():

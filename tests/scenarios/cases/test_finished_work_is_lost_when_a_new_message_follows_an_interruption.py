@@ -7,11 +7,12 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from agents import Scripted, agent, calls, contents, say, thread
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import interrupt
 
-from longthread import compact_thread
+from longthread import LongthreadError, compact_thread
 
 
 def test_a_finished_parallel_result_survives_an_interrupt_and_a_new_message(tmp_path: Path) -> None:
@@ -84,5 +85,7 @@ def test_an_answer_that_was_stored_survives_a_kill_and_a_new_message(tmp_path: P
 def test_a_compaction_on_demand_drops_no_stored_answer(tmp_path: Path) -> None:
     graph = killed(tmp_path, 6)
     assert contents(graph.get_state(thread()).values["messages"])[-1] == "the answer"
-    compact_thread(graph, thread())
+    with pytest.raises(LongthreadError) as caught:
+        compact_thread(graph, thread())
+    assert caught.value.code == "SESSION_BUSY"
     assert contents(graph.get_state(thread()).values["messages"])[-1] == "the answer"
