@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig, ensure_config
@@ -47,8 +48,10 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if newest is not None and is_new_input(input):
             assert isinstance(self.checkpointer, BaseCheckpointSaver)
             input = with_finished(input, await self.checkpointer.aget_tuple(newest))
-        async for chunk in super().astream(input, config, **self._durable(config, options)):
-            yield chunk
+        chunks: Any = super().astream(input, config, **self._durable(config, options))
+        async with aclosing(chunks):  # whoever stops listening stops the run
+            async for chunk in chunks:
+                yield chunk
 
     def _keeps_its_thread(self, config: RunnableConfig | None) -> bool:
         """Whether this graph's own saver holds the thread, not an outer graph's."""
