@@ -15,6 +15,8 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command
 
+from ..state.journal import as_messages
+
 __all__ = ["is_new_input", "with_finished"]
 
 
@@ -33,8 +35,7 @@ def with_finished(given: dict[str, Any], stored: CheckpointTuple | None) -> dict
     finished = _messages(stored)
     if not finished:
         return given
-    own = given["messages"]
-    return {**given, "messages": [*finished, *(own if isinstance(own, list) else [own])]}
+    return {**given, "messages": [*finished, *as_messages(given["messages"])]}
 
 
 def _messages(stored: CheckpointTuple | None) -> list[BaseMessage]:

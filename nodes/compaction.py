@@ -75,7 +75,7 @@ class CompactionNode(Node):
             update["maintenance"] = True  # asked before this step, answered after it
         # A compaction rewrites the cached prefix anyway: the boundaries move with it for nothing.
         move = next_move(view)
-        moved = boundaries(move) if move is not None else {}
+        moved = boundaries(move, state) if move is not None else {}
         if view.overflow.get("pending"):
             update["overflow"] = {**view.overflow, "pending": False}
             update |= moved

@@ -10,6 +10,7 @@ from typing import Any
 from ..state.config import MemoryConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import choose_cut, compaction_due
+from ..state.decisions import after
 from ..state.due import is_answered
 from ..state.errors import WorkspaceError
 from ..state.projection import ContextView, view_context
@@ -77,8 +78,9 @@ class FlushNode(MemoryNode):
         cursor = f"flush/{safe_segment(thread)}"
         record = (yield io(files.read_json, cursor)) or {}
         done: list[str] = yield io(_covered, files, moment, thread)
-        places = map(view.journal.position, (record.get("through"), *done))
-        new = view.journal[max((at + 1 for at in places if at is not None), default=0) : end]
+        cursor_at = after(view.journal, record.get("through"), record.get("position"))
+        start = max((cursor_at, *(after(view.journal, through) for through in done)))
+        new = view.journal[start:end]
         if not any(m.type in ("human", "ai") and text_of(m.content).strip() for m in new):
             return
         first, last = new[0].id or "", new[-1].id or ""
@@ -106,7 +108,9 @@ class FlushNode(MemoryNode):
             marker = LedgerMarker(thread, first, last)
             body = "\n".join(facts)
             path = yield io(append_entry, files, moment, body, marker, once=True)
-        yield io(files.update_json, cursor, lambda old: {**(old or {}), "through": last})
+        yield io(
+            files.update_json, cursor, lambda old: {**(old or {}), "through": last, "position": end}
+        )
         run.emit("flush", path=path, messages=len(new), usage=usage)
 
 

@@ -13,13 +13,15 @@ from .node import Node, Run, Steps, Update
 __all__ = ["MaskingNode", "boundaries"]
 
 
-def boundaries(move: Move) -> Update:
-    """Return the update that records a move."""
+def boundaries(move: Move, state: Mapping[str, Any]) -> Update:
+    """Return the update that records a move in a state."""
     moved = {
         "masked_through": move.masked_through,
         "arguments_truncated_through": move.arguments_through,
     }
-    return {channel: through for channel, through in moved.items() if through is not None}
+    update: Update = {name: through for name, through in moved.items() if through is not None}
+    known = state.get("boundary_positions") or {}
+    return {**update, "boundary_positions": {**known, **move.positions}}
 
 
 class MaskingNode(Node):
@@ -48,4 +50,4 @@ class MaskingNode(Node):
             tokens_before=view.tokens,
             tokens_freed=move.freed,
         )
-        return boundaries(move)
+        return boundaries(move, state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..state.decisions import OverflowState
+from ..state.decisions import OverflowState, after
 from ..state.due import shed_through
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -41,6 +41,7 @@ class OverflowRetryNode(Node):
                 through = shed_through(view)
                 if through is not None:
                     overflow["shed_through"] = through
+                    overflow["shed_position"] = after(view.journal, through)
             case _:
                 overflow["pending"] = True
         return {"overflow": overflow}

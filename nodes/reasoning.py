@@ -60,6 +60,8 @@ class ReasoningNode(Node):
         system = yield from self._system(state, run)
         view = view_context(state, self.policy, system=system)
         view.budget.check(**{name: view.parts[name] for name in ("system", "tools", "reference")})
+        if view.body.unanswered:
+            return {}  # a result was taken away, and no provider takes calls left open at the end
         if self.structured is not None and shape_is_due(state, view):
             return (yield from self._shaped(view, run))
         if state.get("fresh_results") and next_due(view) is not None:

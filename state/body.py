@@ -6,8 +6,8 @@ It is never changed after it was handed out: extending makes a new one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any
 
 from langchain_core.messages import (
@@ -20,7 +20,7 @@ from langchain_core.messages import (
 )
 
 from .counting import count_known, count_message, text_of
-from .decisions import Decisions
+from .decisions import Decisions, Eviction
 from .journal import Journal
 from .policy import ContextPolicy
 from .replacement import as_shown, eviction_of
@@ -80,7 +80,7 @@ class Body:
     _stand_ins: dict[str, int] = field(default_factory=dict)
     _policy: ContextPolicy | None = None
     _boundaries: tuple[int, int, int] = (0, 0, 0)
-    _evictions: int = 0
+    _evictions: Mapping[str, Eviction] = field(default_factory=dict)
 
     def interrupted(self) -> list[AnyMessage]:
         """Return a result for every call that has none in the journal."""
@@ -212,7 +212,7 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
             _boundaries=boundaries,
         )
     elif known.covered == len(journal):
-        known._evictions = len(decisions.evictions)
+        known._evictions = decisions.evictions
         return known
     body = replace(
         known,
@@ -220,7 +220,7 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
         sources=known.sources.copy(),
         tokens=known.tokens.copy(),
         _stand_ins=known._stand_ins.copy(),
-        _evictions=len(decisions.evictions),
+        _evictions=decisions.evictions,
     )
     body._extend(journal, decisions, policy)
     journal.memo = body
@@ -237,10 +237,11 @@ def leading_system_messages(journal: Journal) -> int:
 
 def _only_new_evictions(known: Body, journal: Journal, decisions: Decisions) -> bool:
     """Whether every eviction recorded since concerns messages that the body has not taken yet."""
-    if len(decisions.evictions) < known._evictions:
-        return False
-    new = islice(decisions.evictions, known._evictions, None)
-    return all((journal.position(i) or 0) >= known.covered for i in new)
+    before, now = known._evictions, decisions.evictions
+    if before == now:
+        return True
+    changed = {i for i in now if now[i] != before.get(i)} | {i for i in before if i not in now}
+    return all((journal.position(i) or 0) >= known.covered for i in changed)
 
 
 def _says_something(message: AIMessage) -> bool:

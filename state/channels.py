@@ -70,6 +70,7 @@ class ThreadState(TypedDict, total=False):
         evictions: Message id to where its full text went.
         masked_through: Id of the last message that the mask covers.
         arguments_truncated_through: Id of the last message whose long arguments are cut short.
+        boundary_positions: For each of these two, the position after its message when it was set.
         compaction: The summary and how far it reaches.
         memory: The reference text of this call.
         rolling: The settings of rolling compaction, fixed when the thread was created.
@@ -87,6 +88,7 @@ class ThreadState(TypedDict, total=False):
     ]
     masked_through: str | None
     arguments_truncated_through: str | None
+    boundary_positions: dict[str, int]
     compaction: Annotated[
         Compaction, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)
     ]

@@ -64,8 +64,18 @@ def _count_long(text: str) -> int:
 
 
 def is_media(block: Any) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a content block is an image, a document or a recording."""
-    return isinstance(block, Mapping) and block.get("type") in _IMAGE_TYPES | _FILE_TYPES
+    """Whether a content block is an image, a recording, or a document that is not plain text."""
+    if not isinstance(block, Mapping) or block.get("type") not in _IMAGE_TYPES | _FILE_TYPES:
+        return False
+    return _document_text(block) is None
+
+
+def _document_text(block: Mapping[str, Any]) -> str | None:
+    """Return the text of a document that is given as plain text."""
+    source = block.get("source")
+    if not isinstance(source, Mapping) or source.get("type") != "text":
+        return None
+    return str(source.get("data", ""))
 
 
 def text_of(content: str | Sequence[Any]) -> str:
@@ -84,6 +94,8 @@ def text_of(content: str | Sequence[Any]) -> str:
             parts.append(str(block))
         elif isinstance(block.get("text"), str):
             parts.append(block["text"])
+        elif (text := _document_text(block)) is not None:
+            parts.append(text)
         elif not is_media(block) and block.get("type") not in _NOT_SAID:
             parts.append(json.dumps(dict(block), ensure_ascii=False, default=str))
     return "\n".join(parts)
@@ -138,10 +150,8 @@ def _count_block(block: Any) -> int:
     if kind in _IMAGE_TYPES:
         return IMAGE_TOKENS
     if kind in _FILE_TYPES:
-        source = block.get("source")
-        if isinstance(source, Mapping) and source.get("type") == "text":
-            return count_text(str(source.get("data", "")))
-        return FILE_TOKENS
+        text = _document_text(block)
+        return FILE_TOKENS if text is None else count_text(text)
     if isinstance(block.get("text"), str):
         return count_text(block["text"])
     if kind in ("tool_use", "tool_call", "function_call"):

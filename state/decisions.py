@@ -23,6 +23,7 @@ __all__ = [
     "OverflowState",
     "Rolling",
     "Usage",
+    "after",
     "learned",
     "newest_human",
 ]
@@ -84,6 +85,7 @@ class OverflowState(TypedDict, total=False):
         limit: The window in tokens that the provider has named or shown.
         reserve: Tokens that the answer may take, once the provider has refused more.
         shed_through: Id of the last message whose attachments and results no longer fit in bytes.
+        shed_position: The position after it when that was recorded.
     """
 
     attempts: int
@@ -93,6 +95,7 @@ class OverflowState(TypedDict, total=False):
     limit: int | None
     reserve: int
     shed_through: str
+    shed_position: int
 
 
 def learned(overflow: OverflowState) -> OverflowState:
@@ -104,6 +107,8 @@ def learned(overflow: OverflowState) -> OverflowState:
         kept["reserve"] = overflow["reserve"]
     if "shed_through" in overflow:
         kept["shed_through"] = overflow["shed_through"]
+    if "shed_position" in overflow:
+        kept["shed_position"] = overflow["shed_position"]
     return kept
 
 
@@ -124,6 +129,7 @@ class Usage(TypedDict, total=False):
         input_tokens: The provider's count of the whole request, cached tokens included.
         estimated: Our own estimate of the same request.
         covered: Id of the last journal message in it.
+        position: The position after that message then.
         decisions: Fingerprint of the decisions that shaped it.
         evictions: Number of evictions recorded then.
         system_tokens: Estimated tokens of the system prompt that was sent.
@@ -132,6 +138,7 @@ class Usage(TypedDict, total=False):
     input_tokens: int
     estimated: int
     covered: str | None
+    position: int
     decisions: str
     evictions: int
     system_tokens: int
@@ -169,15 +176,19 @@ class Decisions:
     def read(cls, state: Mapping[str, Any], journal: Journal) -> Decisions:
         """Resolve the decisions in `state` against its journal."""
         record = cast(Compaction, state.get("compaction") or {})
-        cut = _after(journal, record.get("through"))
-        if cut > record.get("position", cut):
-            cut = 0  # the message was removed and said again: it no longer marks the cut
+        cut = after(journal, record.get("through"), record.get("position"))
+        positions: Mapping[str, int] = state.get("boundary_positions") or {}
+        overflow: Mapping[str, Any] = state.get("overflow") or {}
         memory: Memory | None = state.get("memory") or None
         return cls(
             cut=cut,
-            masked=_after(journal, state.get("masked_through")),
-            shed=_after(journal, (state.get("overflow") or {}).get("shed_through")),
-            arguments=_after(journal, state.get("arguments_truncated_through")),
+            masked=after(journal, state.get("masked_through"), positions.get("masked_through")),
+            shed=after(journal, overflow.get("shed_through"), overflow.get("shed_position")),
+            arguments=after(
+                journal,
+                state.get("arguments_truncated_through"),
+                positions.get("arguments_truncated_through"),
+            ),
             summary=record.get("summary", "") if cut else "",
             size=record.get("size", 0) if cut else 0,
             generation=record.get("generation", 0),
@@ -187,10 +198,19 @@ class Decisions:
         )
 
 
-def _after(journal: Journal, message_id: str | None) -> int:
-    """Return the position after a message; 0 if the journal does not have it."""
+def after(journal: Journal, message_id: str | None, recorded: int | None = None) -> int:
+    """Return the position after a message that marks a boundary; 0 if it no longer does.
+
+    Args:
+        journal: The journal.
+        message_id: The message.
+        recorded: Where the boundary was when it was recorded. A message that stands later now was
+            removed and said again: what has come in between was never behind the boundary.
+    """
     at = journal.position(message_id)
-    return 0 if at is None else at + 1
+    if at is None or (recorded is not None and at + 1 > recorded):
+        return 0
+    return at + 1
 
 
 def newest_human(journal: Journal, before: int | None = None) -> int | None:

@@ -37,7 +37,7 @@ _DUMPED: dict[str, type[BaseMessage]] = {
     "remove": RemoveMessage,
 }
 
-__all__ = ["Journal", "append_messages", "as_journal"]
+__all__ = ["Journal", "append_messages", "as_journal", "as_messages"]
 
 
 class Journal(list[AnyMessage]):
@@ -50,15 +50,17 @@ class Journal(list[AnyMessage]):
             worked out. It only saves work; what it holds can always be computed again from the
             messages.
         calls: Ids of the tool calls that projections have met: an id in it is not free.
+        edited: Ids of messages that were replaced in their place.
         counts: Token estimates by message id, each good only for the very message object beside it.
     """
 
-    __slots__ = ("_positions", "calls", "counts", "memo")
+    __slots__ = ("_positions", "calls", "counts", "edited", "memo")
 
     def __init__(self, messages: Iterable[AnyMessage] = ()) -> None:
         super().__init__(messages)
         self._positions: dict[str, int] = {m.id: at for at, m in enumerate(self) if m.id}
         self.calls: set[str] = set()
+        self.edited: set[str] = set()
         self.counts: dict[str, tuple[BaseMessage, int]] = {}
         self.memo: Any = None
 
@@ -67,6 +69,7 @@ class Journal(list[AnyMessage]):
         list.__init__(copy, self)
         copy._positions = self._positions
         copy.calls = self.calls
+        copy.edited = self.edited
         copy.counts = self.counts
         copy.memo = self.memo
         return copy
@@ -104,7 +107,7 @@ def as_journal(messages: Sequence[Any] | None) -> Journal:
     if isinstance(messages, Journal):
         return messages
     journal = Journal()
-    for message in _coerced(messages or []):
+    for message in as_messages(messages or []):
         journal = _applied(journal, message)
     return journal
 
@@ -127,7 +130,7 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
     journal = as_journal(state)
     incoming: list[AnyMessage] = []
     for write in writes:
-        incoming.extend(_coerced(write))
+        incoming.extend(as_messages(write))
     journal = journal.__copy__()
     for message in incoming:
         journal = _applied(journal, message)
@@ -149,10 +152,12 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
     elif journal[at] is not message and journal[at] != message:
         journal[at] = message
         journal.memo = None
+        if message.id:
+            journal.edited.add(message.id)
     return journal
 
 
-def _coerced(write: Any) -> list[AnyMessage]:
+def as_messages(write: Any) -> list[AnyMessage]:
     """Turn one write into messages; chunks become whole messages.
 
     A lone pair of role and text is stored as a list, and must be read as one message again.

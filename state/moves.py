@@ -29,6 +29,7 @@ class Move:
     Attributes:
         masked_through: Id of the last message that the mask will cover, or None if it stays.
         arguments_through: The same for the truncation of arguments.
+        positions: The positions after them, by the name of their channel.
         steps: Steps that the mask passes.
         freed: Tokens that what is newly hidden no longer takes.
         rewritten: Tokens after the first message that changes: the provider reads them anew.
@@ -36,6 +37,7 @@ class Move:
 
     masked_through: str | None
     arguments_through: str | None
+    positions: dict[str, int]
     steps: int
     freed: int
     rewritten: int
@@ -52,6 +54,12 @@ def next_move(view: ContextView) -> Move | None:
     return Move(
         masked_through=_id_before(view, mask_end) if masks else None,
         arguments_through=_id_before(view, arguments_end) if arguments else None,
+        positions={
+            **({"masked_through": _position(view, mask_end)} if masks else {}),
+            **(
+                {"arguments_truncated_through": _position(view, arguments_end)} if arguments else {}
+            ),
+        },
         steps=steps if masks else 0,
         freed=freed,
         rewritten=sum(view.body.tokens[min(savings) :]) - freed,
@@ -156,9 +164,14 @@ def _index_of_step(view: ContextView, steps: int) -> int:
     return index if seen == steps else 0
 
 
+def _position(view: ContextView, index: int) -> int:
+    """Return the journal position of what stands at a body index, or of the end."""
+    sources = view.body.sources
+    return sources[index] if index < len(sources) else len(view.journal)
+
+
 def _id_before(view: ContextView, index: int) -> str:
     """Return the id of the journal message just before the one that stands at a body index."""
-    sources = [*view.body.sources[index:], len(view.journal)]
-    message_id = view.journal[sources[0] - 1].id
+    message_id = view.journal[_position(view, index) - 1].id
     assert message_id is not None
     return message_id

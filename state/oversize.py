@@ -35,7 +35,7 @@ def oversized(view: ContextView) -> list[AnyMessage]:
     new = _new(view)
     found = [
         m
-        for m in new
+        for m in (*_edited(view), *new)
         if _movable(m, view) and not _is_excluded(m, config) and _too_large(m, view, config)
     ]
     gone = {m.id for m in found}
@@ -83,7 +83,9 @@ def _largest(
 ) -> list[AnyMessage]:
     """Return the largest of the messages, until the rest takes at most half of the conversation."""
     excess = sum(sizes) - view.budget.conversation // 2
-    found = []
+    found: list[AnyMessage] = []
+    if excess <= 0:
+        return found
     # Only text can go to a file: what attachments cost beside it stays.
     texts = [count_text(text_of(message.content)) for message in messages]
     by_size = sorted(range(len(messages)), key=lambda i: -texts[i])
@@ -101,9 +103,18 @@ def _largest(
 
 def _new(view: ContextView) -> list[AnyMessage]:
     """Return the messages that no request has shown yet."""
-    seen = view.journal.position(view.usage.get("covered"))
-    first = view.body.start if seen is None else max(view.body.start, seen + 1)
-    return view.journal[first:]
+    return view.journal[_first_new(view) :]
+
+
+def _edited(view: ContextView) -> list[AnyMessage]:
+    """Return the older messages that were replaced: they may be something else now."""
+    first = _first_new(view)
+    places = sorted(at for i in view.journal.edited if (at := view.journal.position(i)) is not None)
+    return [view.journal[at] for at in places if view.body.start <= at < first]
+
+
+def _first_new(view: ContextView) -> int:
+    return max(view.body.start, view.covered)
 
 
 def _last_step(new: list[AnyMessage]) -> list[AnyMessage]:

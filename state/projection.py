@@ -16,7 +16,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 from .body import Body, body_of, leading_system_messages
 from .budget import Budget
 from .counting import count_message, count_text, text_of
-from .decisions import Compaction, Decisions, OverflowState, Rolling, Usage
+from .decisions import Compaction, Decisions, OverflowState, Rolling, Usage, after
 from .journal import Journal, as_journal
 from .policy import ContextPolicy
 from .reference import digest, reference_message
@@ -161,11 +161,15 @@ class ContextView:
     def _baseline_stands(self) -> bool:
         if self.usage.get("decisions") != self.fingerprint:
             return False
-        covered = self.journal.position(self.usage.get("covered"))
-        if covered is None:
+        if not self.covered:
             return False
         evictions = list(self.decisions.evictions)[self.usage.get("evictions", 0) :]
-        return all((self.journal.position(i) or 0) > covered for i in evictions)
+        return all((self.journal.position(i) or 0) >= self.covered for i in evictions)
+
+    @property
+    def covered(self) -> int:
+        """The journal position after what the last request had; 0 before the first."""
+        return after(self.journal, self.usage.get("covered"), self.usage.get("position"))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -210,13 +214,17 @@ class ContextView:
             input_tokens: The provider's count; None or 0 if it gave none (while streaming, say).
                 The last one it gave then stays the baseline.
         """
+        covered = self.journal[-1].id if self.journal else None
         if not input_tokens and self.usage.get("input_tokens"):
-            covered = self.journal[-1].id if self.journal else None
-            return {**self.usage, "covered": covered, "system_tokens": self.parts["system"]}
+            last = self.usage.copy()
+            last["covered"], last["position"] = covered, len(self.journal)
+            last["system_tokens"] = self.parts["system"]
+            return last
         return Usage(
             input_tokens=input_tokens or 0,
             estimated=self.estimated,
-            covered=self.journal[-1].id if self.journal else None,
+            covered=covered,
+            position=len(self.journal),
             decisions=self.fingerprint,
             evictions=len(self.decisions.evictions),
             system_tokens=self.parts["system"],

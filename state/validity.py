@@ -20,6 +20,7 @@ __all__ = [
     "RULES",
     "AnswersAreNotEmpty",
     "CallsAreAnswered",
+    "EndIsAnswered",
     "NewestHumanIsPresent",
     "OneResultPerCall",
     "OneSystemMessage",
@@ -83,6 +84,26 @@ class CallsAreAnswered:
             if waiting:
                 yield f"message {at}: another turn while {sorted(waiting)} have no result"
             waiting = set(call_ids(message))
+
+
+class EndIsAnswered:
+    """A request does not end in calls without results: the providers above refuse that too.
+
+    While calls run, or wait for approval, a projection does; `reasoning` sends none of those.
+    """
+
+    name: ClassVar[str] = "the end is answered"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield the calls at the end that have no result."""
+        waiting: set[str] = set()
+        for message in request:
+            if isinstance(message, ToolMessage):
+                waiting.discard(message.tool_call_id)
+            else:
+                waiting = set(call_ids(message))
+        if waiting:
+            yield f"{sorted(waiting)} have no result"
 
 
 class OneResultPerCall:
@@ -189,17 +210,19 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def violations(request: Request, journal: Request) -> list[str]:
+def violations(request: Request, journal: Request, *, to_send: bool = False) -> list[str]:
     """Hold a request against every rule.
 
     Args:
         request: What `project_context` returned.
         journal: The journal it was computed from.
+        to_send: Whether it is about to be sent, so that its end has to be answered too.
 
     Returns:
         What is wrong, each with the name of its rule; empty for a valid request.
     """
-    return [f"{rule.name}: {what}" for rule in RULES for what in rule.violations(request, journal)]
+    rules = (*RULES, EndIsAnswered()) if to_send else RULES
+    return [f"{rule.name}: {what}" for rule in rules for what in rule.violations(request, journal)]
 
 
 def _has_reasoning(message: BaseMessage) -> bool:

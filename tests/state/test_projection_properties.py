@@ -44,6 +44,8 @@ def test_every_request_is_valid_and_the_same_without_what_was_remembered(
         request = project_context(thread.state, POLICY)
         journal = thread.state["messages"]
         assert violations(request, journal) == []
+        calls_run = bool(view_context(thread.state, POLICY).body.unanswered)
+        assert bool(violations(request, journal, to_send=True)) is calls_run
         from_scratch = {**thread.state, "messages": list(journal)}
         assert project_context(from_scratch, POLICY) == request
         assert project_context(thread.state, POLICY) == request

@@ -105,7 +105,7 @@ class Thread:
         """Move the boundary, as `masking` does."""
         move = next_move(view_context(self.state, POLICY))
         if move is not None:
-            self.state = {**self.state, **boundaries(move)}
+            self.state = {**self.state, **boundaries(move, self.state)}
 
     def compact(self) -> None:
         """Cut and summarise, as `compaction` does."""
