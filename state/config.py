@@ -7,23 +7,14 @@ snake_case; the camelCase names of configuration files are accepted as well.
 
 from __future__ import annotations
 
-import difflib
 import re
-from datetime import timedelta
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic.alias_generators import to_camel
+from pydantic import Field, field_validator, model_validator
 
-from .errors import ConfigurationError
+from .config_model import ConfigModel
+from .memory_config import FlushTrigger, MemoryConfig
 from .prompts import DEFAULT_SUMMARY_PROMPT
 
 __all__ = [
@@ -36,48 +27,12 @@ __all__ = [
     "TruncateArgsConfig",
 ]
 
-
-class _Config(BaseModel):
-    model_config = ConfigDict(
-        frozen=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        populate_by_name=True,
-        arbitrary_types_allowed=True,
-        validate_default=True,
-        protected_namespaces=(),
-    )
-
-    def __init__(self, **data: Any) -> None:
-        try:
-            super().__init__(**data)
-        except ValidationError as error:
-            raise ConfigurationError(_explained(type(self), error)) from None
-
-
-def _explained(model: type[BaseModel], error: ValidationError) -> str:
-    """Say for each mistake: which field, which value, what to do."""
-    known = list(model.model_fields)
-    lines = []
-    for detail in error.errors(include_url=False):
-        field = ".".join(str(part) for part in detail["loc"])
-        if detail["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(field, known, n=1)
-            fix = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(known)}"
-            lines.append(f"{model.__name__}.{field}={detail['input']!r}: unknown field; {fix}")
-        else:
-            problem = detail["msg"].removeprefix("Value error, ")
-            place = f".{field}={detail['input']!r}" if field else f"({detail['input']!r})"
-            lines.append(f"{model.__name__}{place}: {problem}")
-    return "\n".join(lines)
-
-
 _FOLDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?<![.])")
 # Where memory lives, and names that some systems keep for devices.
 _RESERVED = frozenset({"memory", "memory.md", "global", "con", "prn", "aux", "nul"})
 
 
-class ToolResultEvictionConfig(_Config):
+class ToolResultEvictionConfig(ConfigModel):
     """When a huge tool result leaves the context for a file.
 
     Attributes:
@@ -115,7 +70,7 @@ class ToolResultEvictionConfig(_Config):
         return value
 
 
-class MaskingConfig(_Config):
+class MaskingConfig(ConfigModel):
     """When older tool results are replaced by a placeholder. The call itself stays.
 
     A result whose message carries `additional_kwargs={"pinned": True}` is never masked.
@@ -147,7 +102,7 @@ class MaskingConfig(_Config):
         return value
 
 
-class TruncateArgsConfig(_Config):
+class TruncateArgsConfig(ConfigModel):
     """When long string arguments of older tool calls are cut short. No model is asked.
 
     Attributes:
@@ -173,7 +128,7 @@ class TruncateArgsConfig(_Config):
         return self
 
 
-class CompactionConfig(_Config):
+class CompactionConfig(ConfigModel):
     """When older messages are replaced by a summary, and what is kept.
 
     Attributes:
@@ -219,7 +174,7 @@ class CompactionConfig(_Config):
         return value
 
 
-class RollingCompactionConfig(_Config):
+class RollingCompactionConfig(ConfigModel):
     """Compaction on demand, or whenever the context reaches a share of the window.
 
     The values are fixed in a thread when it is created.
@@ -238,66 +193,3 @@ class RollingCompactionConfig(_Config):
     auto_threshold: int | None = Field(default=None, ge=1, le=99)
     model: BaseChatModel | str = "default"
     custom_instructions: str | None = None
-
-
-class FlushTrigger(_Config):
-    """When facts are extracted at the end of a call: `always()`, `never()` or `throttled(gap)`."""
-
-    mode: Literal["always", "never", "throttled"] = "always"
-    gap: timedelta = timedelta(0)
-
-    @model_validator(mode="after")
-    def _gap_belongs_to_throttled(self) -> Self:
-        if self.mode == "throttled" and self.gap <= timedelta(0):
-            raise ValueError("a throttled trigger needs a gap longer than nothing")
-        return self
-
-    @classmethod
-    def always(cls) -> FlushTrigger:
-        """Extract after every call."""
-        return cls(mode="always")
-
-    @classmethod
-    def never(cls) -> FlushTrigger:
-        """Extract only before compaction and after an overflow."""
-        return cls(mode="never")
-
-    @classmethod
-    def throttled(cls, gap: timedelta) -> FlushTrigger:
-        """Extract after a call, at most once every `gap`; the first eligible call does."""
-        return cls(mode="throttled", gap=gap)
-
-
-class MemoryConfig(_Config):
-    """What outlives the thread, and when it is written and read.
-
-    Attributes:
-        enabled: False turns long-term memory off altogether.
-        hooks: False: nothing is extracted or consolidated automatically; MEMORY.md is still shown.
-        model: Model for extraction and consolidation; None: the agent's own.
-        flush_prompt: System prompt of the extraction; None: `DEFAULT_FLUSH_PROMPT`.
-        flush_trigger: When facts are extracted at the end of a call.
-        consolidation_prompt: System prompt that merges ledgers into MEMORY.md; None:
-            `DEFAULT_CONSOLIDATION_PROMPT`. Must contain exactly two `%d`: tokens, then characters.
-        consolidation_max_tokens: Bound on MEMORY.md.
-        consolidation_min_gap: Time between two consolidations; the first eligible call runs one.
-        max_reference_tokens: Tokens of memory shown to the model; the oldest entries are left out
-            first.
-    """
-
-    enabled: bool = True
-    hooks: bool = True
-    model: BaseChatModel | str | None = None
-    flush_prompt: str | None = None
-    flush_trigger: FlushTrigger = Field(default_factory=FlushTrigger.always)
-    consolidation_prompt: str | None = None
-    consolidation_max_tokens: int = Field(default=4_000, ge=1)
-    consolidation_min_gap: timedelta = Field(default=timedelta(minutes=30), ge=timedelta(0))
-    max_reference_tokens: int = Field(default=8_000, ge=1)
-
-    @field_validator("consolidation_prompt")
-    @classmethod
-    def _has_two_numbers(cls, value: str | None) -> str | None:
-        if value is not None and value.count("%d") != 2:
-            raise ValueError("must contain exactly two %d: the bound in tokens, then in characters")
-        return value
