@@ -11,16 +11,14 @@ from typing import Any, cast
 from langchain_core.messages import AnyMessage
 from langgraph.types import Overwrite
 
-from ..state.counting import count_text
 from ..state.decisions import Memory, OverflowState, learned
-from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.reference import ReferenceItem, digest, render_items
 from ..state.rolling import rolling_record
-from ..stores.memory_file import drop_first, split_memory
-from ..stores.workspace import ScopedWorkspace, Workspace
+from ..stores.workspace import Workspace
 from .identity import owner_of
+from .memory_items import memory_items
 from .node import Node, Run, Steps, Update, ask, io
 
 __all__ = ["RecallNode", "Reference"]
@@ -29,8 +27,6 @@ log = logging.getLogger("longthread")
 
 Reference = str | PathLike[str] | Callable[[Any, Any], str | Awaitable[str]]
 """Further reference material: text, a file (as a `Path`), or a callable of state and runtime."""
-
-TRUNCATED = "[MEMORY truncated: the oldest entries are not shown]"
 
 
 class RecallNode(Node):
@@ -63,13 +59,11 @@ class RecallNode(Node):
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Read the sources, compare them with what the state has, settle open calls."""
         update: Update = {}
-        items = yield from self._items(state, run)
-        text = render_items(items)
-        revision = digest(text)
         known: Memory | None = state.get("memory") or None
-        if revision != (known["digest"] if known else digest("")):
+        shown = yield from self._shown(state, run, known)
+        if shown != known and (known or shown["memory"] or shown["further"] or self._once):
             # Written whole, as a snapshot: reading a thread then never replays earlier texts.
-            update["memory"] = Overwrite(Memory(text=text, digest=revision))
+            update["memory"] = Overwrite(shown)
         if not state.get("rolling"):
             update["rolling"] = rolling_record(self.policy.rolling)
         settled = _interrupted(state, self.policy)
@@ -81,12 +75,28 @@ class RecallNode(Node):
             update["overflow"] = learned(overflow)
         return update
 
-    def _items(self, state: Mapping[str, Any], run: Run) -> Steps[list[ReferenceItem]]:
-        """Read every source, in the order in which they are shown."""
+    @property
+    def _once(self) -> bool:
+        """Whether memory is read in the first call of a thread only."""
+        return self.policy.memory is not None and self.policy.memory.refresh == "session"
+
+    def _shown(self, state: Mapping[str, Any], run: Run, known: Memory | None) -> Steps[Memory]:
+        """Read memory, unless this thread keeps what it began with, and the further material."""
+        memory = ""
+        if self.policy.memory is not None and self.policy.shows_memory:
+            if self._once and known is not None:
+                memory = known["memory"]
+            else:
+                files = self.workspace.scoped(owner_of(run, self.agent))
+                # A small window is not to be filled by what was said long ago.
+                allowed = min(self.policy.memory.max_reference_tokens, self.policy.window // 4)
+                memory = render_items((yield io(memory_items, files, allowed, self.policy)))
+        further = render_items((yield from self._further(state, run)))
+        return Memory(memory=memory, further=further, digest=digest(f"{memory}\0{further}"))
+
+    def _further(self, state: Mapping[str, Any], run: Run) -> Steps[list[ReferenceItem]]:
+        """Read the application's own material, in order."""
         items: list[ReferenceItem] = []
-        if self.policy.memory is not None and self.policy.memory.enabled:
-            files = self.workspace.scoped(owner_of(run, self.agent))
-            items += yield io(_memory_items, files, self.policy.memory.max_reference_tokens)
         for number, material in enumerate(self.reference, start=1):
             if isinstance(material, str):
                 items.append(ReferenceItem("knowledge", f"reference {number}", material))
@@ -97,36 +107,6 @@ class RecallNode(Node):
                 text = yield ask(material, state, run.runtime)
                 items.append(ReferenceItem("knowledge", name, str(text)))
         return items
-
-
-def _memory_items(files: ScopedWorkspace, allowed: int) -> list[ReferenceItem]:
-    """Read MEMORY.md of both scopes; the agent's own has the first claim on the budget."""
-    items = []
-    texts = {}
-    for path in ("global/MEMORY.md", "MEMORY.md"):
-        try:
-            texts[path] = files.read_text(path) or ""
-        except WorkspaceError as error:
-            log.warning("memory is not available: %s", error)
-            texts[path] = ""
-    for path, text in reversed(texts.items()):
-        kept = _newest_within(text, allowed)
-        allowed -= count_text(kept)
-        if kept != text:
-            kept = f"{TRUNCATED}\n\n{kept}"
-        items.append(ReferenceItem("memory", path, kept))
-    return items[::-1]
-
-
-def _newest_within(text: str, allowed: int) -> str:
-    """Leave out the first entries until the rest fits; the newest stands last and always stays."""
-    entries = [count_text(part.text) for part in split_memory(text) if part.is_entry]
-    excess = count_text(text) - allowed
-    dropped = 0
-    while excess > 0 and dropped < len(entries) - 1:
-        excess -= entries[dropped]
-        dropped += 1
-    return drop_first(text, dropped)
 
 
 def _file_item(path: PathLike[str]) -> ReferenceItem:

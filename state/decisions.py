@@ -68,9 +68,16 @@ class Compaction(TypedDict, total=False):
 
 
 class Memory(TypedDict):
-    """The reference text of this call (memory and further material) and its digest."""
+    """The reference material of this call, as it is shown.
 
-    text: str
+    Keys:
+        memory: Long-term memory, rendered.
+        further: The application's further material, rendered.
+        digest: Content hash of both.
+    """
+
+    memory: str
+    further: str
     digest: str
 
 
@@ -158,7 +165,8 @@ class Decisions:
         generation: Number of compactions committed.
         again: Position of the human message that is shown again after the reference, or None.
         evictions: Message id to where its text went.
-        memory: The reference text of this call, or "".
+        memory: Long-term memory as it is shown in this call, or "".
+        further: The application's further reference material, or "".
     """
 
     cut: int
@@ -171,6 +179,7 @@ class Decisions:
     again: int | None
     evictions: Mapping[str, Eviction]
     memory: str
+    further: str
 
     @classmethod
     def read(cls, state: Mapping[str, Any], journal: Journal) -> Decisions:
@@ -194,7 +203,8 @@ class Decisions:
             generation=record.get("generation", 0),
             again=_shown_again(journal, cut, record.get("human")) if cut else None,
             evictions=state.get("evictions") or {},
-            memory=memory["text"] if memory else "",
+            memory=memory["memory"] if memory else "",
+            further=memory["further"] if memory else "",
         )
 
 

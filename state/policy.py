@@ -33,6 +33,7 @@ class ContextPolicy:
         system: The system prompt; a callable gets state and runtime before every model call.
         tools: Schemas of the tools, as the model is sent them (OpenAI function format).
         read_tool: Name of the tool that reads an evicted text back; None: there is none.
+        search_tool: Name of the tool that searches memory; None: there is none.
         structured: Whether the answer is asked for once more, in the shape of a schema.
         direct_tools: Names of the tools whose result ends the call (`return_direct=True`).
         eviction: See `ToolResultEvictionConfig`; None: off.
@@ -47,6 +48,7 @@ class ContextPolicy:
     system: SystemPrompt | None = None
     tools: tuple[Mapping[str, Any], ...] = ()
     read_tool: str | None = None
+    search_tool: str | None = None
     structured: bool = False
     direct_tools: frozenset[str] = frozenset()
     eviction: ToolResultEvictionConfig | None = None
@@ -68,6 +70,17 @@ class ContextPolicy:
     def flushes(self) -> bool:
         """Whether facts are extracted from what a compaction is about to hide."""
         return self.remembers and (self.compaction is None or self.compaction.flush_before_compact)
+
+    @property
+    def shows_memory(self) -> bool:
+        """Whether MEMORY.md is shown: not when it is neither written by itself nor by tools."""
+        memory = self.memory
+        return memory is not None and memory.enabled and (memory.hooks or memory.tools)
+
+    @property
+    def memory_in_system(self) -> bool:
+        """Whether memory joins the system prompt instead of the reference message."""
+        return self.memory is not None and self.memory.placement == "system"
 
     @property
     def tools_tokens(self) -> int:

@@ -19,7 +19,7 @@ from .counting import count_message, count_text, text_of
 from .decisions import Compaction, Decisions, OverflowState, Rolling, Usage, after
 from .journal import Journal, as_journal
 from .policy import ContextPolicy
-from .reference import digest, reference_message
+from .reference import digest, memory_prompt, reference_message
 from .replacement import as_shown, eviction_of, well_formed_message
 from .text import well_formed
 
@@ -77,9 +77,11 @@ class ContextView:
 
     @cached_property
     def system(self) -> SystemMessage | None:
-        """The system prompt and the journal's leading system messages, as one message."""
+        """System prompt, leading system messages and (if it goes there) memory, as one message."""
         leading = self.journal[: leading_system_messages(self.journal)]
         sources = [*([self.prompt] if self.prompt else []), *leading]
+        if self.policy.memory_in_system and self.decisions.memory:
+            sources.append(SystemMessage(memory_prompt(self.decisions.memory)))
         if not sources:
             return None
         if len(sources) == 1:
@@ -90,7 +92,11 @@ class ContextView:
     def reference(self) -> HumanMessage | None:
         """Memory, further material and the summary."""
         decisions = self.decisions
-        return reference_message(decisions.memory, decisions.summary, decisions.size)
+        items = [decisions.further]
+        if not self.policy.memory_in_system:
+            items.insert(0, decisions.memory)
+        shown = "\n".join(item for item in items if item)
+        return reference_message(shown, decisions.summary, decisions.size)
 
     @cached_property
     def again(self) -> AnyMessage | None:
@@ -122,10 +128,9 @@ class ContextView:
         """
         summary = count_text(self.decisions.summary) if self.decisions.summary else 0
         reference = count_message(self.reference) if self.reference else 0
-        if self.system is None and callable(self.policy.system):
-            system = self.usage.get("system_tokens", 0)
-        else:
-            system = count_message(self.system) if self.system else 0
+        system = count_message(self.system) if self.system else 0
+        if self.prompt is None and callable(self.policy.system):
+            system = max(system, self.usage.get("system_tokens", 0))
         return {
             "system": system,
             "tools": self.policy.tools_tokens,
@@ -184,6 +189,7 @@ class ContextView:
             decisions.again,
             digest(decisions.summary),
             digest(decisions.memory),
+            digest(decisions.further),
             digest(text_of(self.system.content)) if self.system else "",
         )
         return digest(repr(parts))

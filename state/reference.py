@@ -15,7 +15,14 @@ from langchain_core.messages import HumanMessage
 
 from .text import well_formed
 
-__all__ = ["ReferenceItem", "reference_message", "render_items", "render_note"]
+__all__ = [
+    "ReferenceItem",
+    "digest",
+    "memory_prompt",
+    "reference_message",
+    "render_items",
+    "render_note",
+]
 
 REFERENCE_ID = "longthread-reference"
 _FRAME = "HARNESS_CONTEXT"
@@ -50,6 +57,15 @@ def render_items(items: Sequence[ReferenceItem]) -> str:
 def render_note(text: str, *, source: str) -> str:
     """Render material that arrives inside the conversation (a system message, say) as reference."""
     return f"<{_FRAME}>\n{_OPENING}\n{_item(ReferenceItem('note', source, text))}\n</{_FRAME}>"
+
+
+def memory_prompt(items: str) -> str:
+    """Return what joins the system prompt when memory is shown there.
+
+    Args:
+        items: What `render_items` returned.
+    """
+    return f"<{_FRAME}>\n{_OPENING}\n{items}\n</{_FRAME}>" if items else ""
 
 
 @lru_cache(maxsize=64)

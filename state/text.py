@@ -36,8 +36,9 @@ def encodable(value: Any) -> Any:
         items = [encodable(item) for item in value]
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
     if isinstance(value, dict):
-        pairs = {key: encodable(item) for key, item in value.items()}
-        return pairs if any(pairs[key] is not value[key] for key in value) else value
+        pairs = [(encodable(key), encodable(item)) for key, item in value.items()]
+        same = all(a is c and b is d for (a, b), (c, d) in zip(pairs, value.items(), strict=True))
+        return value if same else dict(pairs)
     return value
 
 

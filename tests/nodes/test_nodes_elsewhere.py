@@ -72,8 +72,8 @@ async def test_recall_alone(tmp_path: Path) -> None:
     node = RecallNode(POLICY, files, agent="me", reference=["Rule one."])
     state = {"messages": [AIMessage("", tool_calls=[_call("x")], id="a"), HumanMessage("new")]}
     result = await both(node, state)
-    assert "Kim likes tea." in result["memory"]["text"]
-    assert "Rule one." in result["memory"]["text"]
+    assert "Kim likes tea." in result["memory"]["memory"]
+    assert "Rule one." in result["memory"]["further"]
     assert [m.type for m in result["messages"]] == ["ai", "human", "tool"]
 
 
