@@ -5,7 +5,13 @@ A provider's own errors are never wrapped: what the model's client raised is wha
 
 from __future__ import annotations
 
-__all__ = ["ConfigurationError", "LongthreadError", "ThreadBudgetError", "WorkspaceError"]
+__all__ = [
+    "ConfigurationError",
+    "LongthreadError",
+    "ThreadBudgetError",
+    "ToolInputError",
+    "WorkspaceError",
+]
 
 
 class LongthreadError(Exception):
@@ -34,6 +40,12 @@ class ThreadBudgetError(LongthreadError):
     """What has to be in every request leaves no room for the conversation."""
 
     code = "NO_ROOM_FOR_CONVERSATION"
+
+
+class ToolInputError(LongthreadError, ValueError):
+    """A tool was given an argument that it cannot use; the model is told, and can try again."""
+
+    code = "INVALID_TOOL_INPUT"
 
 
 class WorkspaceError(LongthreadError):
