@@ -11,7 +11,7 @@ from typing import Any, Literal
 from langgraph.types import Overwrite
 
 from ..state.config import CompactionConfig
-from ..state.cut import Cut, choose_cut, compaction_due
+from ..state.cut import Cut, choose_cut, compaction_due, paused
 from ..state.decisions import Compaction, newest_human
 from ..state.extract import extract_summary
 from ..state.moves import next_move
@@ -46,8 +46,8 @@ class CompactionNode(Node):
     """Asks for a summary of the oldest messages and commits it, with the cut, in `compaction`.
 
     Summary and cut are one write: together or not at all. A failure leaves both as they were and is
-    counted; only when an overflow forces the compaction does a summary made without a model stand
-    in.
+    counted. A summary made without a model stands in when an overflow forces the compaction, when
+    the request would not fit without one, and when attempts pause but no room is left to answer.
 
     Args:
         policy: The agent's policy.
@@ -85,7 +85,7 @@ class CompactionNode(Node):
         try:
             record = yield from self.carried_out(plan, {**state, **update, **moved}, run)
         except Exception as error:
-            if plan.trigger != "overflow":
+            if plan.trigger != "overflow" and not _is_stuck(view):
                 return update | self._failed(view, error)
             log.warning("no summary could be had (%s): an extract stands in for it", error)
             goes, limit = messages_that_go(view, plan.cut), summary_limit(view)
@@ -166,6 +166,14 @@ class CompactionNode(Node):
                 config.max_failures,
             )
         return {"compaction": Overwrite(record)}
+
+
+def _is_stuck(view: ContextView) -> bool:
+    """Whether waiting is over: no summary can be had, and the request would not fit."""
+    budget = view.budget
+    if view.tokens > budget.window - budget.safety:
+        return True
+    return paused(view) and view.tokens > budget.request_limit
 
 
 def _record(view: ContextView, cut: Cut, summary: str) -> Compaction:

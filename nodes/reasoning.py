@@ -17,6 +17,7 @@ from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.replacement import well_formed_message
+from .alternation import must_alternate, with_merged_humans
 from .cache_hints import with_cache_hints
 from .models import Model, call_model, input_tokens
 from .node import Node, Run, Steps, Update, ask
@@ -54,6 +55,7 @@ class ReasoningNode(Node):
         self.model = model
         self.structured = structured
         self.cache_hints = cache_hints
+        self._alternates = False
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Make one request."""
@@ -70,7 +72,7 @@ class ReasoningNode(Node):
         reserve = view.overflow.get("reserve")
         model = self.model if reserve is None else self.model.bind(max_tokens=reserve)
         try:
-            answer = yield call_model(model, self._request(view), run.config)
+            answer = yield from self._answer(model, view, run)
         except Exception as error:
             overflow = classify_overflow(error)
             if overflow is None:
@@ -94,12 +96,27 @@ class ReasoningNode(Node):
         assert self.structured is not None
         config = patch_config(run.config, run_name="structured_response")
         config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM]
-        request = [*view.messages, HumanMessage("Give your answer in the given schema.")]
+        request = [*self._request(view), HumanMessage("Give your answer in the given schema.")]
         shaped = yield call_model(self.structured, request, config)
         return {"structured_response": shaped, "structured_for": view.journal[-1].id}
 
+    def _answer(self, model: Model, view: ContextView, run: Run) -> Steps[AIMessage]:
+        """Make the request; once more if only now it shows that human messages must be merged."""
+        request = self._request(view)
+        answer: AIMessage
+        try:
+            answer = yield call_model(model, request, run.config)
+        except Exception as error:
+            if self._alternates or not must_alternate(error, request):
+                raise
+            self._alternates = True
+            answer = yield call_model(model, self._request(view), run.config)
+        return answer
+
     def _request(self, view: ContextView) -> list[AnyMessage]:
         messages = view.messages
+        if self._alternates:
+            return with_merged_humans(messages)
         return with_cache_hints(messages, len(view.head)) if self.cache_hints else messages
 
     def _system(self, state: Mapping[str, Any], run: Run) -> Steps[SystemMessage | None]:

@@ -19,6 +19,7 @@ __all__ = [
     "cut_at",
     "last_step",
     "legal_places",
+    "paused",
 ]
 
 
@@ -50,7 +51,7 @@ def compaction_due(view: ContextView) -> Cut | None:
 
     It is asked for by the number of messages since the last cut, by the tokens of the
     conversation, or by the share of the window that the request takes. It is due if the cut makes
-    enough progress; above the request limit any progress is enough.
+    enough progress; above the request limit any progress is enough, and no pause is kept.
     """
     config = view.policy.compaction
     if config is None or not config.enabled:
@@ -64,7 +65,7 @@ def compaction_due(view: ContextView) -> Cut | None:
         or conversation >= (config.trigger_tokens or budget.conversation)
         or view.tokens > config.threshold * view.window
     )
-    if not asked or budget.conversation <= 0 or _paused(view, config, conversation):
+    if not asked or budget.conversation <= 0 or (paused(view) and not above):
         return None
     keep = _first_kept(view, config)
     needed = FRAME_TOKENS if above else config.min_progress * view.body.total
@@ -160,9 +161,9 @@ def legal_places(view: ContextView) -> list[bool]:
     ]
 
 
-def _paused(view: ContextView, config: CompactionConfig, conversation: int) -> bool:
+def paused(view: ContextView) -> bool:
     """Whether attempts have failed so often that it waits for the conversation to grow."""
-    record = view.compaction
+    config, record = view.policy.compaction or CompactionConfig(), view.compaction
     if record.get("failures", 0) < config.max_failures:
         return False
-    return conversation < record.get("failed_at", 0) * 1.1
+    return view.conversation_tokens < record.get("failed_at", 0) * 1.1

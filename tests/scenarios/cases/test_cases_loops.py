@@ -83,6 +83,20 @@ def test_bounds_of_every_field_end_and_ask_once_a_step(
     assert all(tools + sum(map(count_message, r)) <= 6_000 for r in script.requests)
 
 
+def test_a_summariser_that_is_down_for_good_never_lets_the_context_outgrow_the_window(
+    tmp_path: Path,
+) -> None:
+    script = Scripted(
+        *(calls(f"c{i}", name="page") for i in range(40)), "done", summary=RuntimeError("down")
+    )
+    graph = agent(script, tmp_path, [page], context_window=6_000, masking=None, memory=None)
+    result = graph.invoke(say("go"), {**thread(), "recursion_limit": 400})
+    assert result["messages"][-1].content == "done"
+    tools = context_policy(graph).tools_tokens
+    assert all(tools + sum(map(count_message, r)) <= 6_000 for r in script.requests)
+    assert graph.get_state(thread()).values["compaction"]["generation"] >= 1
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_a_window_smaller_than_believed_costs_one_refused_request(
     named: bool, tmp_path: Path
