@@ -1,47 +1,26 @@
 """What a node is: one core for sync and async, written as a generator that asks for its effects.
 
 A node's `steps` yields every model call and every piece of I/O as an `Effect` and returns the state
-update. `invoke` performs the effects one way, `ainvoke` the other, so the twins cannot drift apart.
+update (see `stores.effects`). `invoke` performs the effects one way, `ainvoke` the other.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, get_runtime
 
+from ..stores.effects import Effect, Steps, adrive, drive, io
+
 __all__ = ["Effect", "Node", "Run", "Steps", "Update", "adrive", "ask", "drive", "io"]
 
 Update = dict[str, Any]
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Something a node needs done, and how to do it in either world."""
-
-    run: Callable[[], Any]
-    arun: Callable[[], Awaitable[Any]]
-
-
-Steps = Generator[Effect, Any, T]
-"""A core: yields effects, is sent their results (or thrown their errors), returns a T."""
-
-
-def io(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Effect:
-    """An effect that blocks: in async code it runs in a thread."""
-    return Effect(
-        run=lambda: function(*args, **kwargs),
-        arun=lambda: asyncio.to_thread(function, *args, **kwargs),
-    )
 
 
 def ask(function: Callable[..., Any], *args: Any) -> Effect:
@@ -52,42 +31,6 @@ def ask(function: Callable[..., Any], *args: Any) -> Effect:
         return await result if inspect.isawaitable(result) else result
 
     return Effect(run=lambda: function(*args), arun=arun)
-
-
-def drive(steps: Steps[T]) -> T:
-    """Perform the effects of a core, one after the other, and return what it returns."""
-    try:
-        effect = next(steps)
-        while True:
-            try:
-                result = effect.run()
-            except BaseException as error:
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(result)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    finally:
-        steps.close()
-
-
-async def adrive(steps: Steps[T]) -> T:
-    """Do what `drive` does, asynchronously."""
-    try:
-        effect = next(steps)
-        while True:
-            try:
-                result = await effect.arun()
-            except BaseException as error:
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(result)
-    except StopIteration as done:
-        value: T = done.value
-        return value
-    finally:
-        steps.close()
 
 
 @dataclass(frozen=True, slots=True)
