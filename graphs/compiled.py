@@ -11,6 +11,7 @@ from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 
+from ..nodes.dispatch import ANSWERED
 from .unfinished import is_new_input, with_finished
 
 __all__ = ["AgentGraph"]
@@ -38,7 +39,8 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if newest is not None and is_new_input(input):
             assert isinstance(self.checkpointer, BaseCheckpointSaver)
             input = with_finished(input, self.checkpointer.get_tuple(newest))
-        return super().stream(input, config, **self._durable(config, options))
+        options = self._durable(config, options)
+        return super().stream(input, self._with_answered(config), **options)
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **options: Any
@@ -48,7 +50,8 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if newest is not None and is_new_input(input):
             assert isinstance(self.checkpointer, BaseCheckpointSaver)
             input = with_finished(input, await self.checkpointer.aget_tuple(newest))
-        chunks: Any = super().astream(input, config, **self._durable(config, options))
+        options = self._durable(config, options)
+        chunks: Any = super().astream(input, self._with_answered(config), **options)
         async with aclosing(chunks):  # whoever stops listening stops the run
             async for chunk in chunks:
                 yield chunk
@@ -68,6 +71,13 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if not self._keeps_its_thread(config) or configurable.get("checkpoint_id"):
             return None
         return merged if configurable.get("thread_id") is not None else None
+
+    def _with_answered(self, config: RunnableConfig | None) -> RunnableConfig | None:
+        """Give a call on a thread a place of its own for what the model has asked for in it."""
+        values = ensure_config(merge_configs(self.config, config)).get("configurable") or {}
+        if values.get("thread_id") is None:
+            return config
+        return merge_configs(config, {"configurable": {ANSWERED: set()}})
 
     def _durable(self, config: RunnableConfig | None, options: dict[str, Any]) -> dict[str, Any]:
         if self._keeps_its_thread(config) and options.get("durability") is None:

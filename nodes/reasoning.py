@@ -19,6 +19,7 @@ from ..state.projection import ContextView, view_context
 from ..state.replacement import well_formed_message
 from .alternation import must_alternate, with_merged_humans
 from .cache_hints import with_cache_hints
+from .dispatch import answered_now
 from .models import Model, call_model, input_tokens
 from .node import Node, Run, Steps, Update, ask
 
@@ -85,6 +86,9 @@ class ReasoningNode(Node):
         if overflow is not None and self._may_recover(view, overflow):
             return self._overflowed(view, overflow, run)
         answer = _prepared(answer, view)
+        new = answered_now(run.config)
+        if new is not None:
+            new.update(call["id"] or "" for call in answer.tool_calls)
         update: Update = {"messages": [answer]}
         update["usage"] = view.usage_of_request(input_tokens(answer))
         if view.overflow.get("attempts"):

@@ -9,11 +9,14 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
+from langgraph.errors import GraphInterrupt
 from langgraph.prebuilt import ToolNode
 
+from ..state.body import INTERRUPTED
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.replacement import well_formed_message
+from .dispatch import Dispatch, answered_now
 from .node import Effect, Node, Run, Steps
 
 __all__ = ["ToolsNode"]
@@ -31,6 +34,10 @@ class ToolsNode(Node):
     What a tool raises is logged and becomes a result that the model can read, and so does a call
     with arguments that are not JSON or a name that no tool has. `interrupt()` and `Command` work
     as in LangGraph. Writes `fresh_results`, see `ThreadState`.
+
+    A call that was begun when the process died is not run again when the thread is resumed: the
+    model is told that it was interrupted and decides. A tool for which running twice is harmless
+    says so with `metadata={"idempotent": True}` and is run again.
 
     Args:
         policy: The agent's policy.
@@ -52,12 +59,37 @@ class ToolsNode(Node):
         readable = [call for call in calls if call["type"] == "tool_call"]
         results: list[Any] = [_unreadable(c) for c in calls if c["type"] == "invalid_tool_call"]
         if readable:
-            output = yield self._execution(readable, state, run)
-            results += output["messages"] if isinstance(output, Mapping) else output
+            results += yield from self._run_once(readable, state, run)
         messages = [_stamped(r) for r in results if isinstance(r, ToolMessage)]
         others = [r for r in results if not isinstance(r, ToolMessage)]
         update = {"messages": messages, "fresh_results": True}
         return [*others, update] if others else update
+
+    def _run_once(self, calls: Sequence[ToolCall], state: Any, run: Run) -> Steps[Sequence[Any]]:
+        """Run the calls, unless a crash cut them off before: then say so instead."""
+        guarded = [call for call in calls if not self._may_repeat(call)]
+        dispatch = Dispatch.of(run.config) if guarded else None
+        if dispatch is not None:
+            new = answered_now(run.config)
+            fresh = new is not None and all(call["id"] in new for call in guarded)
+            if new is not None:
+                new.difference_update(call["id"] or "" for call in guarded)
+            if not fresh and dispatch.was_cut_off((yield dispatch.stored())):
+                again = [call for call in calls if self._may_repeat(call)]
+                rest = (yield self._execution(again, state, run)) if again else []
+                return [*map(_cut_off, guarded), *_results(rest)]
+            yield dispatch.begun()
+        try:
+            return _results((yield self._execution(calls, state, run)))
+        except GraphInterrupt:
+            if dispatch is not None:
+                yield dispatch.paused()
+            raise
+
+    def _may_repeat(self, call: ToolCall) -> bool:
+        """Whether running the call twice is the same as running it once, as its tool says."""
+        tool = self.runner.tools_by_name.get(call["name"])
+        return tool is None or bool((tool.metadata or {}).get("idempotent"))
 
     def _execution(self, calls: Sequence[ToolCall], state: Any, run: Run) -> Effect:
         """LangGraph's own tool node runs them; without a state it reads the graph's channels."""
@@ -68,6 +100,15 @@ class ToolsNode(Node):
             run=lambda: self.runner.invoke(given, run.config),
             arun=lambda: self.runner.ainvoke(given, run.config),
         )
+
+
+def _cut_off(call: ToolCall) -> ToolMessage:
+    return ToolMessage(INTERRUPTED, tool_call_id=call["id"], name=call["name"], status="error")
+
+
+def _results(output: Any) -> Sequence[Any]:
+    results: Sequence[Any] = output["messages"] if isinstance(output, Mapping) else output
+    return results
 
 
 def _stamped(message: ToolMessage) -> ToolMessage:

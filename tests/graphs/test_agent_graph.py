@@ -17,7 +17,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 from langchain_core.messages.tool import invalid_tool_call
-from langchain_core.tools import tool
+from langchain_core.tools import StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
@@ -33,6 +33,7 @@ from longthread import (
     create_agent_graph,
     project_context,
 )
+from longthread.state.body import INTERRUPTED
 from longthread.state.errors import ConfigurationError, ThreadBudgetError
 from longthread.state.validity import violations
 
@@ -150,7 +151,10 @@ def test_an_error_of_the_model_is_the_callers_and_the_thread_resumes(tmp_path: P
     assert contents(result["messages"]) == ["go", "", "saw a", "well again"]
 
 
-def test_a_result_that_was_committed_is_not_run_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("idempotent", [True, False])
+def test_after_a_crash_only_calls_for_which_that_is_harmless_run_again(
+    idempotent: bool, tmp_path: Path
+) -> None:
     ran: list[str] = []
     broken = True
 
@@ -161,13 +165,110 @@ def test_a_result_that_was_committed_is_not_run_again(tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return f"worked {at}"
 
-    graph = agent(Scripted(calls("a", "b", name="work"), "done"), tmp_path, [work])
+    tool = StructuredTool.from_function(work, metadata={"idempotent": idempotent})
+    graph = agent(Scripted(calls("a", "b", name="work"), "done"), tmp_path, [tool])
     with pytest.raises(KeyboardInterrupt):
         graph.invoke(say("go"), thread())
     broken = False
     result = graph.invoke(None, thread())
-    assert contents(result["messages"])[2:] == ["worked a", "worked b", "done"]
-    assert sorted(ran) == ["a", "b", "b"]
+    second = "worked b" if idempotent else INTERRUPTED
+    assert contents(result["messages"])[2:] == ["worked a", second, "done"]
+    assert sorted(ran) == (["a", "b", "b"] if idempotent else ["a", "b"])
+
+
+def test_a_question_that_was_answered_before_a_crash_is_not_acted_on_twice(
+    tmp_path: Path,
+) -> None:
+    paid: list[str] = []
+
+    def pay(at: str) -> str:
+        """Pay, once it is approved; the first time the process dies right after."""
+        answer = interrupt({"pay": at})
+        paid.append(answer)
+        raise KeyboardInterrupt
+
+    graph = agent(Scripted(calls("a", name="pay"), "done"), tmp_path, [pay])
+    graph.invoke(say("go"), thread())
+    graph.invoke(None, thread())  # nobody has answered: it asks again
+    assert len(graph.get_state(thread()).interrupts) == 1
+    with pytest.raises(KeyboardInterrupt):
+        graph.invoke(Command(resume="yes"), thread())
+    result = graph.invoke(None, thread())
+    assert contents(result["messages"])[2:] == [INTERRUPTED, "done"]
+    assert paid == ["yes"]
+
+
+def test_a_tool_may_ask_twice(tmp_path: Path) -> None:
+    def ask(at: str) -> str:
+        """Ask two questions."""
+        return f"{interrupt('first')} {interrupt('second')}"
+
+    graph = agent(Scripted(calls("a", name="ask"), "done"), tmp_path, [ask])
+    graph.invoke(say("go"), thread())
+    graph.invoke(Command(resume="one"), thread())
+    result = graph.invoke(Command(resume="two"), thread())
+    assert contents(result["messages"])[2:] == ["one two", "done"]
+
+
+@pytest.mark.parametrize("where", ["interrupt_before", "interrupt_after"])
+def test_a_call_that_was_never_begun_runs_when_the_thread_is_resumed(
+    where: str, tmp_path: Path
+) -> None:
+    node = "tools" if where == "interrupt_before" else "reasoning"
+    script = Scripted(calls("a"), "done")
+    saver = InMemorySaver()
+    graph = agent(script, tmp_path, checkpointer=saver, **{where: [node]})
+    graph.invoke(say("go"), thread())
+    graph = agent(script, tmp_path, checkpointer=saver)  # as another process would
+    result = graph.invoke(None, thread())
+    assert contents(result["messages"])[2:] == ["saw a", "done"]
+
+
+def test_going_back_to_before_a_call_runs_it_again(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    def work(at: str) -> str:
+        """Work."""
+        ran.append(at)
+        return "worked"
+
+    graph = agent(Scripted(calls("a", name="work"), "done"), tmp_path, [work])
+    graph.invoke(say("go"), thread())
+    before = next(s for s in graph.get_state_history(thread()) if s.next == ("tools",))
+    result = graph.invoke(None, before.config)
+    assert contents(result["messages"])[2:] == ["worked", "done"]
+    assert ran == ["a", "a"]
+
+
+def test_a_checkpointer_that_cannot_record_a_call_stops_the_run_before_it(
+    tmp_path: Path,
+) -> None:
+    class Full(InMemorySaver):
+        full = False
+
+        def put_writes(self, *args: Any, **kwargs: Any) -> None:
+            if self.full:
+                raise OSError("no space left on device")
+            super().put_writes(*args, **kwargs)
+
+    ran: list[str] = []
+
+    def work(at: str) -> str:
+        """Work."""
+        ran.append(at)
+        return "worked"
+
+    saver = Full()
+    script = Scripted(calls("a", name="work"), "done")
+    graph = agent(script, tmp_path, [work], checkpointer=saver, interrupt_before=["tools"])
+    graph.invoke(say("go"), thread())
+    saver.full = True
+    with pytest.raises(OSError, match="no space left"):
+        graph.invoke(None, thread())
+    assert ran == []
+    saver.full = False
+    result = graph.invoke(None, thread())
+    assert contents(result["messages"])[2:] == ["worked", "done"]
 
 
 def test_interrupts_inside_parallel_tools_resume_as_usual(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""What is known of a tool call that was begun and has no result: it must not silently run again.
+
+Before a call runs, that it is dispatched is written beside the checkpoint, where the checkpointer
+keeps the writes of tasks. A task that finds such a record and no result was cut off by a crash. A
+call that paused in `interrupt()` says so in a second record, and runs again when it is resumed.
+
+What is private to LangGraph is read here and nowhere else. Where it cannot be read (another
+runtime, no checkpointer), nothing is recorded and calls run as LangGraph runs them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from .node import Effect
+
+__all__ = ["ANSWERED", "Dispatch", "answered_now"]
+
+ANSWERED = "__longthread_answered"
+"""Where a call of the graph keeps the ids of the tool calls that it has been asked for itself."""
+
+_CHANNEL = "__longthread_dispatch"
+_SEPARATOR = "|"
+
+
+def answered_now(config: RunnableConfig) -> set[str] | None:
+    """Return the ids of the tool calls that came from the model in this very call of the graph.
+
+    Nobody can have begun them before. None where that is not known.
+    """
+    known = (config.get("configurable") or {}).get(ANSWERED)
+    return known if isinstance(known, set) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One task that runs tool calls, and where what is known of it is kept.
+
+    Args:
+        saver: The checkpointer.
+        config: The checkpoint that the task belongs to.
+        task: The id of the task, the same in every attempt.
+        attempt: How many `interrupt()`s in it have been answered: each begins it anew.
+    """
+
+    saver: BaseCheckpointSaver[Any]
+    config: RunnableConfig
+    task: str
+    attempt: int
+
+    @classmethod
+    def of(cls, config: RunnableConfig) -> Self | None:
+        """Return what is known of the running task; None where nothing can be kept."""
+        values: Mapping[str, Any] = config.get("configurable") or {}
+        saver, task = values.get("__pregel_checkpointer"), values.get("__pregel_task_id")
+        namespace = str(values.get("checkpoint_ns") or "").rpartition(_SEPARATOR)[0]
+        checkpoint = (values.get("checkpoint_map") or {}).get(namespace)
+        scratchpad = values.get("__pregel_scratchpad")
+        if not isinstance(saver, BaseCheckpointSaver) or not task or not checkpoint:
+            return None
+        if values.get("__pregel_durability") == "exit" or values.get("thread_id") is None:
+            return None  # nothing is stored before the end: there is nothing to come back to
+        resumed = list(getattr(scratchpad, "resume", None) or ())
+        waiting = getattr(scratchpad, "get_null_resume", lambda _: None)(False)
+        place: RunnableConfig = {
+            "configurable": {
+                "thread_id": values["thread_id"],
+                "checkpoint_ns": namespace,
+                "checkpoint_id": checkpoint,
+            }
+        }
+        return cls(saver, place, str(task), len(resumed) + (waiting is not None))
+
+    def stored(self) -> Effect:
+        """An effect: read the checkpoint with what was written beside it."""
+        return Effect(
+            run=lambda: self.saver.get_tuple(self.config),
+            arun=lambda: self.saver.aget_tuple(self.config),
+        )
+
+    def was_cut_off(self, stored: CheckpointTuple | None) -> bool:
+        """Whether this attempt was begun before and neither ended nor paused."""
+        ids = {task for task, _, _ in (stored.pending_writes or ())} if stored else set()
+        return self._id("begun") in ids and self._id("paused") not in ids
+
+    def begun(self) -> Effect:
+        """An effect: record that the calls are about to run."""
+        return self._recorded("begun")
+
+    def paused(self) -> Effect:
+        """An effect: record that they wait for an answer, and are to run again with it."""
+        return self._recorded("paused")
+
+    def _recorded(self, what: str) -> Effect:
+        # Under an id of its own: writes under the task's would count as its result.
+        writes = [(_CHANNEL, what)]
+        return Effect(
+            run=lambda: self.saver.put_writes(self.config, writes, self._id(what)),
+            arun=lambda: self.saver.aput_writes(self.config, writes, self._id(what)),
+        )
+
+    def _id(self, what: str) -> str:
+        name = f"longthread {self.task} {what} {self.attempt}"
+        return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
