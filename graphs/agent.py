@@ -23,6 +23,7 @@ from ..nodes.masking import MaskingNode
 from ..nodes.overflow_retry import OverflowRetryNode
 from ..nodes.reasoning import ReasoningNode
 from ..nodes.recall import RecallNode, Reference
+from ..nodes.seal import SealNode
 from ..nodes.summariser import Summariser
 from ..nodes.tool_calls import ToolsNode
 from ..nodes.tools.read_file import read_file_tool
@@ -38,7 +39,14 @@ from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy, SystemPrompt
 from ..stores.local import LocalWorkspace
 from ..stores.workspace import Owner, Workspace
-from .arguments import check_parts, check_prompt, check_reference, checked_tools, checked_window
+from .arguments import (
+    check_parts,
+    check_prompt,
+    check_reference,
+    checked_journal_window,
+    checked_tools,
+    checked_window,
+)
 from .compiled import AgentGraph
 from .models import can_call_tools, needs_cache_hints, output_reserve_of, resolve_model, window_of
 from .retries import without_overflow
@@ -70,6 +78,7 @@ def create_agent_graph(
     store: BaseStore | None = None,
     cache: BaseCache[Any] | None = None,
     context_window: int | None = None,
+    journal_window: int | None = 5_000,
     response_format: Any = None,
     context_schema: type[Any] = ThreadContext,
     state_schema: type[Any] = ThreadState,
@@ -98,6 +107,8 @@ def create_agent_graph(
         store: As for `StateGraph.compile`.
         cache: As for `StateGraph.compile`.
         context_window: The model's window in tokens; None: its profile's, else 64,000.
+        journal_window: Messages that a thread carries in its state; beyond, the part that a summary
+            covers is sealed into the workspace. None: never.
         response_format: Schema of a structured response, as for `with_structured_output`.
         context_schema: The runtime context; fields of `ThreadContext` that it lacks get their
             defaults.
@@ -126,6 +137,7 @@ def create_agent_graph(
         reference=reference,
         workspace=workspace,
         context_window=context_window,
+        journal_window=journal_window,
         response_format=response_format,
         context_schema=context_schema,
         state_schema=state_schema,
@@ -157,6 +169,7 @@ def build_agent_graph(
     reference: Sequence[Reference] = (),
     workspace: str | PathLike[str] | Workspace | None = None,
     context_window: int | None = None,
+    journal_window: int | None = 5_000,
     response_format: Any = None,
     context_schema: type[Any] = ThreadContext,
     state_schema: type[Any] = ThreadState,
@@ -209,6 +222,7 @@ def build_agent_graph(
         compaction=compaction,
         rolling=rolling,
         memory=memory,
+        journal_window=checked_journal_window(journal_window),
     )
     summariser = _own_model(compaction, main, "CompactionConfig.model")
     rolling_models = RollingModels(main, rolling)
@@ -216,6 +230,7 @@ def build_agent_graph(
     extractor_window = None if extractor is main else window_of(extractor)
     parts = Parts(
         recall=RecallNode(policy, files, agent=name, reference=reference),
+        seal=SealNode(policy, files, agent=name),
         eviction=EvictionNode(policy, files, agent=name),
         masking=MaskingNode(policy),
         flush=FlushNode(policy, files, extractor, agent=name, window=extractor_window),

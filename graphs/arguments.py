@@ -25,6 +25,7 @@ __all__ = [
     "check_parts",
     "check_prompt",
     "check_reference",
+    "checked_journal_window",
     "checked_tools",
     "checked_window",
 ]
@@ -85,6 +86,18 @@ def checked_window(window: Any) -> int | None:
     if isinstance(window, bool) or not isinstance(window, int) or window < 1:
         raise ConfigurationError(
             f"context_window={window!r}: give the model's window in tokens, such as 128_000"
+        )
+    return window
+
+
+def checked_journal_window(window: Any) -> int | None:
+    """Return how many messages a thread carries in its state, or None for any number."""
+    if window is None:
+        return None
+    if isinstance(window, bool) or not isinstance(window, int) or window < 1:
+        raise ConfigurationError(
+            f"journal_window={window!r}: give a number of messages, such as 5_000, or None to "
+            "seal nothing"
         )
     return window
 

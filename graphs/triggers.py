@@ -16,6 +16,7 @@ from ..state.due import Due, ends_directly, evict_is_due, is_answered, next_due,
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.rolling import rolling_due
+from ..state.sealing import seal_is_due
 
 __all__ = [
     "ANSWERED",
@@ -26,6 +27,7 @@ __all__ = [
     "MASK",
     "OVERFLOWED",
     "RESULTS",
+    "SEAL",
     "Triggers",
 ]
 
@@ -34,10 +36,12 @@ Paths = dict[Hashable, str]
 
 # Labels of the drawn edges, and where each leads. There is one label for a pair of nodes.
 READY = "ready"
+LONG = "long journal"
 LATER: Paths = {"flush first": "flush", "compaction due": "compaction"}
 COMPACT: Paths = {**LATER, READY: "reasoning"}
 MASK: Paths = {"masking pays": "masking", **COMPACT}
 EVICT: Paths = {"oversized result": "eviction", **MASK}
+SEAL: Paths = {LONG: "seal", **EVICT}
 RESULTS: Paths = {**EVICT, "returned": END}
 ANSWERED: Paths = {
     "calls": "tools",
@@ -65,6 +69,11 @@ class Triggers:
         self.policy = policy
 
     def recalled(self, state: State) -> str:
+        """Is the journal too long to be carried whole? Else: what is due before the request?"""
+        view = self._view(state)
+        return LONG if seal_is_due(view) else self._label(next_due(view))
+
+    def sealed(self, state: State) -> str:
         """What is due before the first request of a call?"""
         return self._label(next_due(self._view(state)))
 

@@ -17,6 +17,7 @@ from ..nodes.masking import MaskingNode
 from ..nodes.overflow_retry import OverflowRetryNode
 from ..nodes.reasoning import ReasoningNode
 from ..nodes.recall import RecallNode
+from ..nodes.seal import SealNode
 from ..nodes.tool_calls import ToolsNode
 from .triggers import (
     ANSWERED,
@@ -27,6 +28,7 @@ from .triggers import (
     MASK,
     OVERFLOWED,
     RESULTS,
+    SEAL,
     Triggers,
 )
 
@@ -38,6 +40,7 @@ class Parts:
     """The nodes of the agent graph, by the names that people see in Studio."""
 
     recall: RecallNode
+    seal: SealNode
     eviction: EvictionNode
     masking: MaskingNode
     flush: FlushNode
@@ -65,6 +68,7 @@ def wire(
         retry_policy: How the model call is retried.
     """
     graph.add_node("recall", parts.recall)
+    graph.add_node("seal", parts.seal)
     graph.add_node("eviction", parts.eviction)
     graph.add_node("masking", parts.masking)
     graph.add_node("flush", parts.flush)
@@ -75,7 +79,8 @@ def wire(
     graph.add_node("consolidation", parts.consolidation)
 
     graph.add_edge(START, "recall")
-    graph.add_conditional_edges("recall", triggers.recalled, EVICT)
+    graph.add_conditional_edges("recall", triggers.recalled, SEAL)
+    graph.add_conditional_edges("seal", triggers.sealed, EVICT)
     graph.add_conditional_edges("eviction", triggers.evicted, MASK)
     graph.add_conditional_edges("masking", triggers.masked, COMPACT)
     graph.add_conditional_edges("compaction", triggers.compacted, COMPACTED)

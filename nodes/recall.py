@@ -8,14 +8,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AnyMessage, RemoveMessage
 from langgraph.types import Overwrite
 
-from ..state.decisions import Memory, OverflowState, learned
+from ..state.decisions import Memory, OverflowState, Sealed, learned
+from ..state.errors import WorkspaceError
+from ..state.journal import append_messages, has_made_id
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.reference import ReferenceItem, digest, render_items
 from ..state.rolling import rolling_record
+from ..stores.segments import has_sealed
 from ..stores.workspace import Workspace
 from .identity import owner_of
 from .memory_items import memory_items
@@ -64,16 +67,40 @@ class RecallNode(Node):
         if shown != known and (known or shown["memory"] or shown["further"] or self._once):
             # Written whole, as a snapshot: reading a thread then never replays earlier texts.
             update["memory"] = Overwrite(shown)
+        again = yield from self._said_again(state, run)
+        if again:
+            journal = append_messages(state.get("messages"), again)
+            state = {**state, "messages": journal}
         if not state.get("rolling"):
             update["rolling"] = rolling_record(self.policy.rolling)
         settled = _interrupted(state, self.policy)
-        if settled:
-            update["messages"] = settled
+        if again or settled:
+            update["messages"] = [*again, *settled]
         overflow = cast(OverflowState, state.get("overflow") or {})
         if overflow.get("attempts") or overflow.get("pending"):
             # An overflow that ended the last call has nothing to say about this one.
             update["overflow"] = learned(overflow)
         return update
+
+    def _said_again(self, state: Mapping[str, Any], run: Run) -> Steps[list[RemoveMessage]]:
+        """Remove what came in with the id of a sealed message: it is in the journal already."""
+        sealed: Sealed | None = state.get("sealed") or None
+        if not sealed:
+            return []
+        view = view_context(state, self.policy)
+        journal, kept = view.journal, set(sealed["kept"])
+        new = range(view.covered, len(journal))
+        ids = [journal[at].id for at in new if not has_made_id(journal, at)]
+        asked = [message_id for message_id in ids if message_id and message_id not in kept]
+        if not asked:
+            return []
+        files = self.workspace.scoped(owner_of(run, self.agent))
+        try:
+            known: set[str] = yield io(has_sealed, files, sealed, asked)
+        except WorkspaceError as error:
+            log.warning("the sealed part of the journal is not available: %s", error)
+            return []
+        return [RemoveMessage(message_id) for message_id in asked if message_id in known]
 
     @property
     def _once(self) -> bool:

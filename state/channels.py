@@ -15,7 +15,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel, EphemeralValue
 from typing_extensions import TypedDict
 
-from .decisions import Compaction, Eviction, Memory, OverflowState, Rolling, Usage
+from .decisions import Compaction, Eviction, Memory, OverflowState, Rolling, Sealed, Usage
 from .journal import append_messages
 
 __all__ = ["ThreadContext", "ThreadInput", "ThreadOutput", "ThreadState"]
@@ -72,6 +72,7 @@ class ThreadState(TypedDict, total=False):
         arguments_truncated_through: Id of the last message whose long arguments are cut short.
         boundary_positions: For each of these two, the position after its message when it was set.
         compaction: The summary and how far it reaches.
+        sealed: Where the part of the journal is that was sealed, see `Sealed`.
         memory: The reference text of this call.
         rolling: The settings of rolling compaction, fixed when the thread was created.
         overflow: An overflow met in this reasoning step, and the limit learned.
@@ -92,6 +93,7 @@ class ThreadState(TypedDict, total=False):
     compaction: Annotated[
         Compaction, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)
     ]
+    sealed: Annotated[Sealed, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
     memory: Annotated[Memory, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
     rolling: Annotated[Rolling, DeltaChannel(first_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
     overflow: OverflowState

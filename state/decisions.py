@@ -22,6 +22,7 @@ __all__ = [
     "Memory",
     "OverflowState",
     "Rolling",
+    "Sealed",
     "Usage",
     "after",
     "learned",
@@ -79,6 +80,22 @@ class Memory(TypedDict):
     memory: str
     further: str
     digest: str
+
+
+class Sealed(TypedDict):
+    """Where the sealed part of a journal is.
+
+    Keys:
+        thread: Id of the thread that the segments were first written for; a copy shares them.
+        head: Name of the newest segment; each names the one before it.
+        count: Messages in all segments.
+        kept: Ids of sealed messages that are live as well, because requests still show them.
+    """
+
+    thread: str
+    head: str
+    count: int
+    kept: list[str]
 
 
 class OverflowState(TypedDict, total=False):

@@ -37,7 +37,7 @@ _DUMPED: dict[str, type[BaseMessage]] = {
     "remove": RemoveMessage,
 }
 
-__all__ = ["Journal", "append_messages", "as_journal", "as_messages"]
+__all__ = ["Journal", "append_messages", "as_journal", "as_messages", "has_made_id"]
 
 
 class Journal(list[AnyMessage]):
@@ -201,10 +201,32 @@ def _is_pair(write: list[Any]) -> bool:
 
 def _with_id(message: AnyMessage, journal: Journal) -> AnyMessage:
     """Return a copy with an id that depends only on place and content, and is free."""
-    digest = hashlib.sha256(repr(message).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     at = len(journal)
-    fresh = f"lt-{at}-{digest}"
+    before = journal[-1].id if journal else None
+    fresh = _made_id(message, before, at)
     while journal.position(fresh) is not None:
         at += 1
-        fresh = f"lt-{at}-{digest}"
+        fresh = _made_id(message, before, at)
     return message.model_copy(update={"id": fresh})
+
+
+def has_made_id(journal: Journal, at: int) -> bool:
+    """Whether the message at a position came without an id, and got its own right there."""
+    message = journal[at]
+    before = journal[at - 1].id if at else None
+    place = (message.id or "").split("-")[1:2]
+    return (
+        bool(place)
+        and place[0].isdigit()
+        and message.id == _made_id(message.model_copy(update={"id": None}), before, int(place[0]))
+    )
+
+
+def _made_id(message: AnyMessage, before: str | None, at: int) -> str:
+    """Derive an id from a message without one, the id before it, and its place.
+
+    The id before it makes it differ from those of messages that were sealed, whose places are
+    given again.
+    """
+    content = f"{before}\0{message!r}".encode("utf-8", "surrogatepass")
+    return f"lt-{at}-{hashlib.sha256(content).hexdigest()[:24]}"

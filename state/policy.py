@@ -41,6 +41,7 @@ class ContextPolicy:
         compaction: See `CompactionConfig`; None: off.
         rolling: See `RollingCompactionConfig`; None: off.
         memory: See `MemoryConfig`; None: off.
+        journal_window: Live messages beyond which the summarised part is sealed; None: never.
     """
 
     window: int = 64_000
@@ -56,6 +57,7 @@ class ContextPolicy:
     compaction: CompactionConfig | None = None
     rolling: RollingCompactionConfig | None = None
     memory: MemoryConfig | None = None
+    journal_window: int | None = None
 
     def __post_init__(self) -> None:
         # Counted once: a schema never changes, and every request carries it.

@@ -479,6 +479,7 @@ def test_the_drawn_graph_shows_every_node_and_labels_every_conditional_edge(tmp_
     assert set(drawn.nodes) == {
         "__start__",
         "recall",
+        "seal",
         "eviction",
         "masking",
         "flush",

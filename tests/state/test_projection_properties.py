@@ -7,9 +7,11 @@ import copy
 from histories import POLICY, Thread, human, long_texts, steps, system, texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import AnyMessage, RemoveMessage
 
+from longthread.state.decisions import Sealed
 from longthread.state.projection import project_context, view_context
+from longthread.state.sealing import plan_sealing, sealed_update, whole_journal
 from longthread.state.validity import violations
 
 relaxed = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -93,6 +95,37 @@ def test_the_prefix_is_byte_identical_until_a_decision_changes_it(data: st.DataO
         if previous is not None and decision in ("none", "evict"):
             assert request[: len(previous)] == previous
         previous = request
+
+
+@relaxed
+@given(st.data())
+def test_sealing_changes_neither_a_request_nor_what_it_counts(data: st.DataObject) -> None:
+    thread = Thread()
+    said: list[str | None] = []
+    segments: list[AnyMessage] = []
+    sealed: Sealed | None = None
+    for _ in range(data.draw(st.integers(2, 16))):
+        before = len(thread.state["messages"])
+        grow(data, thread)
+        said += [m.id for m in thread.state["messages"][before:]]
+        decide(thread, data.draw(decisions))
+        view = view_context(thread.state, POLICY)
+        if data.draw(st.booleans()):
+            thread.state = {**thread.state, "usage": view.usage_of_request(len(said) * 7)}
+            view = view_context(thread.state, POLICY)
+        if not data.draw(st.booleans()):
+            continue
+        plan = plan_sealing(view, sealed)
+        segments += plan.messages
+        sealed = Sealed(thread="t", head="h", count=len(segments), kept=plan.kept)
+        thread.state = {**thread.state, **sealed_update(view, thread.state, plan, sealed)}
+        after = view_context(thread.state, POLICY)
+        assert after.messages == view.messages
+        assert after.tokens == view.tokens
+        assert after.decisions.size == view.decisions.size
+        assert after.body.open_calls() == view.body.open_calls()
+        whole = whole_journal(segments, thread.state["messages"], sealed)
+        assert [m.id for m in whole] == said
 
 
 @relaxed

@@ -1,0 +1,65 @@
+"""`seal`: move the summarised part of a very long journal into an immutable segment."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.types import Overwrite
+
+from ..state.decisions import Sealed
+from ..state.errors import WorkspaceError
+from ..state.policy import ContextPolicy
+from ..state.projection import view_context
+from ..state.sealing import plan_sealing, seal_is_due, sealed_update
+from ..stores.segments import write_segment
+from ..stores.workspace import Workspace
+from .identity import owner_of
+from .node import Node, Run, Steps, Update, io
+
+__all__ = ["SealNode"]
+
+log = logging.getLogger("longthread")
+
+# Channels that are stored as what was added to them: what is shorter now is written whole.
+_WHOLE = frozenset({"messages", "evictions", "compaction", "sealed"})
+
+
+class SealNode(Node):
+    """Writes the segment first, then the shorter journal: a crash in between loses nothing.
+
+    Writes `messages`, `sealed` and every record that names a position. A segment that cannot be
+    written is logged, and the thread stays as it is.
+
+    Args:
+        policy: The agent's policy.
+        workspace: Where segments go.
+        agent: The agent's name.
+    """
+
+    def __init__(
+        self, policy: ContextPolicy, workspace: Workspace, *, agent: str = "agent"
+    ) -> None:
+        self.policy = policy
+        self.workspace = workspace
+        self.agent = agent
+
+    def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
+        """Seal what the summary covers."""
+        view = view_context(state, self.policy)
+        if run.thread_id is None or not seal_is_due(view):
+            return {}
+        known: Sealed | None = state.get("sealed") or None
+        plan = plan_sealing(view, known)
+        files = self.workspace.scoped(owner_of(run, self.agent))
+        try:
+            sealed: Sealed = yield io(
+                write_segment, files, run.thread_id, known, plan.messages, plan.kept
+            )
+        except WorkspaceError as error:
+            log.warning("the journal is not sealed: %s", error)
+            return {}
+        run.emit("seal", messages=len(plan.messages), sealed=sealed["count"])
+        update = sealed_update(view, state, plan, sealed)
+        return {k: Overwrite(v) if k in _WHOLE else v for k, v in update.items()}
