@@ -22,8 +22,9 @@ __all__ = ["SealNode"]
 
 log = logging.getLogger("longthread")
 
-# Channels that are stored as what was added to them: what is shorter now is written whole.
-_WHOLE = frozenset({"messages", "evictions", "compaction", "sealed"})
+# Channels that are stored as what was added to them. Written whole, none of them makes opening the
+# thread go back to before this step any more.
+_WHOLE = ("messages", "evictions", "compaction", "sealed", "memory", "rolling")
 
 
 class SealNode(Node):
@@ -62,4 +63,5 @@ class SealNode(Node):
             return {}
         run.emit("seal", messages=len(plan.messages), sealed=sealed["count"])
         update = sealed_update(view, state, plan, sealed)
-        return {k: Overwrite(v) if k in _WHOLE else v for k, v in update.items()}
+        whole = {name: update.get(name) or state.get(name) or {} for name in _WHOLE}
+        return {**update, **{name: Overwrite(value) for name, value in whole.items()}}

@@ -15,6 +15,7 @@ import pytest
 TINY: dict[str, list[str]] = {
     "compaction_constants": ["--kinds", "coding", "--tokens", "2000"],
     "masking_constants": ["--kinds", "service", "--tokens", "600"],
+    "opening": ["--lengths", "8", "--batch", "4", "--repeat", "1", "--unsealed"],
     "sessions": ["{folder}", "--kinds", "research", "--seeds", "3", "--tokens", "2000"],
     "step_time": ["--lengths", "4", "--steps", "2", "--repeat", "1"],
     "token_counting": [],
