@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         DEFAULT_FLUSH_PROMPT,
         DEFAULT_SUMMARY_PROMPT,
     )
+    from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Overflow",
     "RollingCompactionConfig",
     "ThreadContext",
+    "ThreadJournal",
     "ThreadState",
     "ToolResultEvictionConfig",
     "TruncateArgsConfig",
@@ -83,6 +85,7 @@ _HOMES = {
         "DEFAULT_FLUSH_PROMPT",
         "DEFAULT_SUMMARY_PROMPT",
     ),
+    "stores.journal": ("ThreadJournal",),
     "stores.local": ("LocalWorkspace",),
 }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, get_runtime
 
@@ -50,6 +51,13 @@ class Run:
         """The id of the thread, or None without a checkpointer."""
         thread_id = (self.config.get("configurable") or {}).get("thread_id")
         return None if thread_id is None else str(thread_id)
+
+    @property
+    def checkpointer(self) -> BaseCheckpointSaver[Any] | None:
+        """The checkpointer that keeps the thread, whichever graph it was given to."""
+        # Not offered in public: LangGraph hands it down to subgraphs in this way.
+        saver = (self.config.get("configurable") or {}).get("__pregel_checkpointer")
+        return saver if isinstance(saver, BaseCheckpointSaver) else None
 
     def emit(self, event: str, **facts: Any) -> None:
         """Send an event to `stream_mode="custom"`: `{"type": event, **facts}`."""

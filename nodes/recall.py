@@ -23,6 +23,7 @@ from ..stores.workspace import Workspace
 from .identity import owner_of
 from .memory_items import memory_items
 from .node import Node, Run, Steps, Update, ask, io
+from .registration import registration
 
 __all__ = ["RecallNode", "Reference"]
 
@@ -35,9 +36,9 @@ Reference = str | PathLike[str] | Callable[[Any, Any], str | Awaitable[str]]
 class RecallNode(Node):
     """Loads memory and reference material into `memory`; settles unanswered calls in `messages`.
 
-    Reads `messages`, `memory`, `overflow`; writes those that change, and fixes `rolling` in the
-    first call of a thread. A file that cannot be read is
-    logged and left out: the call goes on.
+    Reads `messages`, `memory`, `overflow`; writes those that change, and fixes `rolling` and
+    `owner` in the first call of a thread. A file that cannot be read is logged and left out: the
+    call goes on. The thread's record in the registry is written too.
 
     Args:
         policy: The agent's policy.
@@ -61,7 +62,7 @@ class RecallNode(Node):
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Read the sources, compare them with what the state has, settle open calls."""
-        update: Update = {}
+        update: Update = yield from registration(state, run, self.workspace, self.agent)
         known: Memory | None = state.get("memory") or None
         shown = yield from self._shown(state, run, known)
         if shown != known and (known or shown["memory"] or shown["further"] or self._once):

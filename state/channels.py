@@ -15,7 +15,16 @@ from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel, EphemeralValue
 from typing_extensions import TypedDict
 
-from .decisions import Compaction, Eviction, Memory, OverflowState, Rolling, Sealed, Usage
+from .decisions import (
+    Compaction,
+    Eviction,
+    Memory,
+    OverflowState,
+    Rolling,
+    Sealed,
+    ThreadOwner,
+    Usage,
+)
 from .journal import append_messages
 
 __all__ = ["ThreadContext", "ThreadInput", "ThreadOutput", "ThreadState"]
@@ -75,6 +84,7 @@ class ThreadState(TypedDict, total=False):
         sealed: Where the part of the journal is that was sealed, see `Sealed`.
         memory: The reference text of this call.
         rolling: The settings of rolling compaction, fixed when the thread was created.
+        owner: Whose thread it is, fixed when it was created.
         overflow: An overflow met in this reasoning step, and the limit learned.
         usage: What the provider counted for the last request.
         fresh_results: Whether tool results came in with the last step; forgotten after one step.
@@ -96,6 +106,7 @@ class ThreadState(TypedDict, total=False):
     sealed: Annotated[Sealed, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
     memory: Annotated[Memory, DeltaChannel(replace_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
     rolling: Annotated[Rolling, DeltaChannel(first_record, snapshot_frequency=SNAPSHOT_FREQUENCY)]
+    owner: ThreadOwner
     overflow: OverflowState
     usage: Usage
     fresh_results: Annotated[bool, EphemeralValue(bool, guard=False)]

@@ -23,6 +23,7 @@ __all__ = [
     "OverflowState",
     "Rolling",
     "Sealed",
+    "ThreadOwner",
     "Usage",
     "after",
     "learned",
@@ -144,6 +145,18 @@ class Rolling(TypedDict):
     auto_threshold: int | None
     model: str
     custom_instructions: str | None
+
+
+class ThreadOwner(TypedDict):
+    """Whose thread it is, fixed in its first call: who may find it in the journal.
+
+    Keys:
+        user: The id of the user; None: there is only one.
+        agent: The name of the agent.
+    """
+
+    user: str | None
+    agent: str
 
 
 class Usage(TypedDict, total=False):

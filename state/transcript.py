@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from .counting import count_text, is_media, text_of
 from .text import clip_end, clip_start, head_and_tail, well_formed
 
-__all__ = ["chunked", "newest_tokens", "transcript"]
+__all__ = ["chunked", "message_text", "newest_tokens", "role_of", "transcript"]
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 
@@ -22,16 +22,28 @@ def transcript(message: AnyMessage, *, result_chars: int | None = None) -> str:
         message: The message.
         result_chars: Characters of a tool result to show, head and tail; None: all.
     """
+    said = message_text(message, result_chars=result_chars)
+    return f"[{role_of(message)}]\n{said}" if said else f"[{role_of(message)}]"
+
+
+def role_of(message: AnyMessage) -> str:
+    """Name who speaks: user, assistant, system, or the tool by its name."""
     role = _ROLES.get(message.type, message.type)
+    return f"{role} {message.name}" if isinstance(message, ToolMessage) and message.name else role
+
+
+def message_text(message: AnyMessage, *, result_chars: int | None = None) -> str:
+    """Return what a message says: its text, a marker for each attachment, its calls.
+
+    Args:
+        message: The message.
+        result_chars: Characters of a tool result to show, head and tail; None: all.
+    """
     text = text_of(message.content)
-    if isinstance(message, ToolMessage):
-        role = f"tool {message.name}" if message.name else "tool"
-        if result_chars is not None and len(text) > result_chars:
-            head, tail = head_and_tail(text, result_chars // 2)
-            text = f"{head}\n[… {len(text) - len(head) - len(tail):,} characters …]\n{tail}"
-    lines = [f"[{role}]"]
-    if text.strip():
-        lines.append(text)
+    if isinstance(message, ToolMessage) and result_chars is not None and len(text) > result_chars:
+        head, tail = head_and_tail(text, result_chars // 2)
+        text = f"{head}\n[… {len(text) - len(head) - len(tail):,} characters …]\n{tail}"
+    lines = [text] if text.strip() else []
     if not isinstance(message.content, str):
         lines += [f"[attachment: {b.get('type')}]" for b in message.content if is_media(b)]
     if isinstance(message, AIMessage):

@@ -162,6 +162,11 @@ class LocalScope:
             files.atomic_write(place.real, dump_record(new, name))
             return new
 
+    @property
+    def search_index(self) -> str:
+        """The absolute path of the search index of the owner's threads; it need not be there."""
+        return self._places.private("thread-search.sqlite")
+
     def list_json(self, folder: str = "") -> list[str]:
         """Return the sorted names of all records in a folder of records and below."""
         return self._places.records_below(folder)

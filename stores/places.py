@@ -69,6 +69,10 @@ class Places:
         *folders, last = split_path(name)
         return self._find((*folders, split_path(last + _RECORD_SUFFIX)[0]), name, HIDDEN)
 
+    def private(self, name: str) -> str:
+        """Return the path of a file beside the bookkeeping records that no path can reach."""
+        return self._find((name,), name, HIDDEN).real
+
     def files_below(self, folder: str) -> list[str]:
         """Return the sorted paths of all files in a folder and below that a path can reach."""
         return self._below(folder)

@@ -1,0 +1,54 @@
+"""Asking a checkpointer, in sync and in async code, whichever of the two it was made for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+
+from ..effects import Effect
+
+__all__ = ["get_tuple", "list_all", "read_deltas", "unwrapped"]
+
+
+def get_tuple(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> Effect:
+    """An effect: read one checkpoint, the newest unless the config names one."""
+    return _either(lambda: saver.get_tuple(config), lambda: saver.aget_tuple(config))
+
+
+def read_deltas(
+    saver: BaseCheckpointSaver[Any], config: RunnableConfig, channels: Sequence[str]
+) -> Effect:
+    """An effect: one walk along a checkpoint's ancestors, for what was written to channels."""
+    return _either(
+        lambda: saver.get_delta_channel_history(config=config, channels=channels),
+        lambda: saver.aget_delta_channel_history(config=config, channels=channels),
+    )
+
+
+def list_all(saver: BaseCheckpointSaver[Any]) -> Effect:
+    """An effect: every checkpoint of every thread. Slow: only for what knows no better way."""
+
+    async def alist() -> list[CheckpointTuple]:
+        return [stored async for stored in saver.alist(None)]
+
+    return _either(lambda: list(saver.list(None)), alist)
+
+
+def unwrapped(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+    """Return the checkpointer itself where LangGraph Server has put a wrapper around one."""
+    inner = getattr(saver, "_inner", None)
+    return inner if isinstance(inner, BaseCheckpointSaver) else saver
+
+
+def _either(run: Callable[[], Any], arun: Callable[[], Awaitable[Any]]) -> Effect:
+    async def attempt() -> Any:
+        try:
+            return await arun()
+        except NotImplementedError:
+            return await asyncio.to_thread(run)  # a saver that is synchronous only
+
+    return Effect(run, attempt)
