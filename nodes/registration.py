@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..state.decisions import ThreadOwner
+from langchain_core.messages import AnyMessage
+
+from ..state.decisions import Sealed, ThreadOwner
 from ..state.errors import WorkspaceError
 from ..stores.journal import ThreadKey, register_thread
 from ..stores.workspace import Workspace
@@ -43,12 +45,16 @@ def registration(
     mine = ThreadOwner(user=owner.user, agent=owner.agent)
     recorded = state.get("owner")
     if recorded is None or recorded == mine:
+        messages: Sequence[AnyMessage] = state.get("messages") or []
+        sealed: Sealed | None = state.get("sealed") or None
+        older = sealed["count"] - len(sealed["kept"]) if sealed else 0
         try:
             yield io(
                 register_thread,
                 workspace.scoped(owner),
                 key,
-                messages=state.get("messages") or [],
+                messages=messages,
+                count=older + len(messages),
                 moment=datetime.now(UTC),
             )
         except WorkspaceError as error:

@@ -6,23 +6,27 @@ newest checkpoint is compared with the one that is indexed, and what moved is re
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from ...state.errors import LongthreadError
-from ..effects import Steps
+from ...state.errors import LongthreadError, WorkspaceError
+from ..effects import Steps, io
 from ..matching import Query
-from ..workspace import Owner
+from ..segments import read_segments
+from ..workspace import Owner, ScopedWorkspace
 from .entries import Entry, entry_of
 from .heads import newest_checkpoints
 from .keys import ThreadKey
-from .reading import Known, all_messages, newest_checkpoint, owner_in, with_writes, writes_since
+from .reading import Known, newest_checkpoint, owner_in, read_journal, with_writes, writes_since
 
 __all__ = ["Found", "IndexUnavailable", "Indexed", "SearchIndex", "catch_up", "owned_by"]
+
+log = logging.getLogger("longthread")
 
 _NEAR = 16
 """Checkpoints that are walked at least before a thread is read whole; longer threads, more."""
@@ -42,11 +46,15 @@ class Indexed:
         checkpoint_id: The checkpoint whose messages are indexed.
         count: How many they are.
         ours: Whether the thread belongs to the owner of the index; if not, nothing of it is there.
+        sealed: How many of them are sealed; those can neither be edited nor removed.
+        kept: Ids of sealed messages that are live as well.
     """
 
     checkpoint_id: str
     count: int
     ours: bool = True
+    sealed: int = 0
+    kept: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +79,8 @@ class SearchIndex(Protocol):
         """Return how far each thread is indexed."""
         ...
 
-    def contents(self, key: ThreadKey) -> Steps[list[tuple[str, bytes]]]:
-        """Return id and digest of each indexed message of a thread, in order."""
+    def contents(self, key: ThreadKey, start: int) -> Steps[list[tuple[str, bytes]]]:
+        """Return id and digest of each indexed message of a thread from a position on."""
         ...
 
     def write(
@@ -117,6 +125,7 @@ def catch_up(
     index: SearchIndex,
     keys: Collection[ThreadKey],
     owner: Owner,
+    files: ScopedWorkspace,
 ) -> Steps[dict[ThreadKey, Indexed]]:
     """Bring an index up to date with the threads of its owner.
 
@@ -125,6 +134,7 @@ def catch_up(
         index: The index.
         keys: The owner's threads, as the registry has them.
         owner: Whose they are; a thread that turns out to be another's is left out.
+        files: The owner's files, where sealed parts are.
 
     Returns:
         How far each thread is indexed that the checkpointer holds.
@@ -142,7 +152,7 @@ def catch_up(
     ]
     # The ids of checkpoints grow with time: what is indexed last was said last.
     for key in sorted(moved, key=lambda key: heads[key]):
-        entry = yield from _follow(saver, index, key, indexed.get(key), owner)
+        entry = yield from _follow(saver, index, key, indexed.get(key), owner, files)
         if entry is not None:
             indexed[key] = entry
         else:
@@ -167,6 +177,7 @@ def _follow(
     key: ThreadKey,
     before: Indexed | None,
     owner: Owner,
+    files: ScopedWorkspace,
 ) -> Steps[Indexed | None]:
     """Index what is new in one thread; None when there is no such thread any more."""
     while True:
@@ -178,44 +189,80 @@ def _follow(
         if before is not None and before.checkpoint_id == head:
             return before
         entries: list[Entry] = []
+        after = Indexed(head, 0, ours=False)
         if owned_by(owner, stored):
-            known = [] if before is None else (yield from index.contents(key))
-            messages = yield from _messages(saver, stored, before, known)
-            entries = _differing(messages, known)
-            after = Indexed(head, len(messages))
-        else:
-            after = Indexed(head, 0, ours=False)
+            change = yield from _new_writes(saver, index, key, stored, before)
+            change = change or (yield from _everything(saver, index, key, stored, files))
+            after, entries = change
         if (yield from index.write(key, before, after, entries)):
             return after
         before = (yield from index.threads()).get(key)
 
 
-def _messages(
+def _new_writes(
     saver: BaseCheckpointSaver[Any],
+    index: SearchIndex,
+    key: ThreadKey,
     stored: CheckpointTuple,
     before: Indexed | None,
-    known: Sequence[tuple[str, bytes]],
-) -> Steps[Sequence[BaseMessage | Known]]:
-    """Return a thread's messages, or stand-ins for those that need not be read again."""
-    if before is not None and before.ours and len(known) == before.count:
-        limit = _NEAR + before.count // 8
-        writes = yield from writes_since(saver, stored, before.checkpoint_id, limit)
-        if writes is not None:
-            messages = with_writes([message_id for message_id, _ in known], writes)
-            if messages is not None:
-                return messages
-    return (yield from all_messages(saver, stored))
+) -> Steps[tuple[Indexed, list[Entry]] | None]:
+    """Return what changed, from what was written since; None: everything has to be read."""
+    if before is None or not before.ours:
+        return None
+    live = before.count - before.sealed
+    limit = _NEAR + live // 8
+    writes = yield from writes_since(saver, stored, before.checkpoint_id, limit)
+    if writes is None:
+        return None
+    known = yield from index.contents(key, before.sealed)
+    if len(known) != live:
+        return None
+    ids = [message_id for message_id, _ in known]
+    messages = with_writes(ids, before.kept, before.sealed, writes)
+    if messages is None:
+        return None
+    after = replace(
+        before, checkpoint_id=stored.checkpoint["id"], count=before.sealed + len(messages)
+    )
+    return after, _differing(messages, known, before.sealed)
+
+
+def _everything(
+    saver: BaseCheckpointSaver[Any],
+    index: SearchIndex,
+    key: ThreadKey,
+    stored: CheckpointTuple,
+    files: ScopedWorkspace,
+) -> Steps[tuple[Indexed, list[Entry]]]:
+    """Return what changed, from all messages of a thread."""
+    journaled = yield from read_journal(saver, stored)
+    segments: Sequence[AnyMessage | Known] = ()
+    sealed = journaled.sealed
+    if sealed is not None:
+        try:
+            segments = yield io(read_segments, files, sealed)
+        except WorkspaceError as error:
+            log.warning("a sealed part of a thread cannot be searched: %s", error)
+            segments = [Known("", at) for at in range(sealed["count"])]
+    known = yield from index.contents(key, 0)
+    after = Indexed(
+        stored.checkpoint["id"],
+        journaled.total,
+        sealed=journaled.start,
+        kept=tuple(sealed["kept"]) if sealed else (),
+    )
+    return after, _differing([*segments, *journaled.live], known, 0)
 
 
 def _differing(
-    messages: Sequence[BaseMessage | Known], known: Sequence[tuple[str, bytes]]
+    messages: Sequence[AnyMessage | Known], known: Sequence[tuple[str, bytes]], start: int
 ) -> list[Entry]:
     """Return the entries of the messages that are not indexed as they are."""
     entries = []
     for at, message in enumerate(messages):
         if isinstance(message, Known):
             continue
-        entry = entry_of(at, cast(AnyMessage, message))
+        entry = entry_of(start + at, message)
         if at >= len(known) or known[at][1] != entry.digest:
             entries.append(entry)
     return entries

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_core.messages import AnyMessage
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from ...state.errors import LongthreadError, ToolInputError
+from ...state.errors import LongthreadError, ToolInputError, WorkspaceError
 from ..effects import Steps, io
 from ..local_scope import LocalScope
 from ..matching import compile_query, excerpt
@@ -18,8 +18,9 @@ from ..workspace import Owner, Workspace
 from .heads import newest_checkpoints, stored_threads
 from .index import Found, Indexed, IndexUnavailable, SearchIndex, catch_up, owned_by
 from .keys import ThreadKey, moment_of
+from .pages import read_page
 from .postgres_index import PostgresIndex
-from .reading import all_messages, newest_checkpoint
+from .reading import all_messages, newest_checkpoint, read_journal
 from .registry import ThreadRecord, first_words, read_record, record_names, register_thread
 from .results import HistoryPage, Reindexed, ThreadHit, ThreadInfo
 from .scripts import dialect_of
@@ -85,12 +86,9 @@ class OwnedThreads:
         stored = yield from newest_checkpoint(self._saver, key)
         if stored is None or not owned_by(self._owner, stored):
             raise _not_found(key)
-        messages = yield from all_messages(self._saver, stored)
-        end = _position(messages, before, key)
-        start = max(0, end - last_n)
-        return HistoryPage(
-            key.thread_id, key.checkpoint_ns, start, len(messages), messages[start:end]
-        )
+        journaled = yield from read_journal(self._saver, stored)
+        page: HistoryPage = yield io(read_page, key, journaled, self._files, last_n, before)
+        return page
 
     def search(
         self,
@@ -128,13 +126,14 @@ class OwnedThreads:
             stored = yield from newest_checkpoint(self._saver, thread.key)
             if stored is None or not owned_by(self._owner, stored):
                 continue
-            messages = yield from all_messages(self._saver, stored)
+            messages = yield from self._said(stored)
             if messages:
                 yield io(
                     register_thread,
                     self._files,
                     thread.key,
                     messages=messages,
+                    count=len(messages),
                     moment=moment_of(thread.last) or datetime.now(UTC),
                     created=moment_of(thread.first),
                 )
@@ -152,12 +151,13 @@ class OwnedThreads:
         *others, last = self._indexes()
         for index in others:
             try:
-                indexed = yield from catch_up(self._saver, index, keys, self._owner)
+                indexed = yield from catch_up(self._saver, index, keys, self._owner, self._files)
             except IndexUnavailable as error:
                 log.warning("%s", error)
             else:
                 return index, _visible(indexed)
-        return last, _visible((yield from catch_up(self._saver, last, keys, self._owner)))
+        indexed = yield from catch_up(self._saver, last, keys, self._owner, self._files)
+        return last, _visible(indexed)
 
     def _indexes(self) -> Iterator[SearchIndex]:
         """The places for an index, best first: the last one can always be used."""
@@ -182,11 +182,27 @@ class OwnedThreads:
     def _registered_late(self, key: ThreadKey) -> Steps[ThreadRecord]:
         """Write the record of a thread that another workspace, or nobody, has registered."""
         stored = yield from newest_checkpoint(self._saver, key)
-        messages = [] if stored is None else (yield from all_messages(self._saver, stored))
-        moment = None if stored is None else moment_of(stored.checkpoint["id"])
-        if moment is not None:
-            yield io(register_thread, self._files, key, messages=messages, moment=moment)
-        return ThreadRecord(key, first_words(messages), None, moment, len(messages))
+        if stored is None:
+            return ThreadRecord(key, "", None, None, 0)
+        messages = yield from self._said(stored)
+        moment = moment_of(stored.checkpoint["id"]) or datetime.now(UTC)
+        yield io(
+            register_thread,
+            self._files,
+            key,
+            messages=messages,
+            count=len(messages),
+            moment=moment,
+        )
+        return ThreadRecord(key, first_words(messages), moment, moment, len(messages))
+
+    def _said(self, stored: CheckpointTuple) -> Steps[list[AnyMessage]]:
+        """Return all messages of a thread, or what is left where its sealed part is damaged."""
+        try:
+            return (yield from all_messages(self._saver, stored, self._files))
+        except WorkspaceError as error:
+            log.warning("%s", error)
+        return (yield from read_journal(self._saver, stored)).live
 
     def _resolved(self, thread_id: str, checkpoint_ns: str | None) -> Steps[ThreadKey]:
         """Return which journal of a thread is meant: its only one, or the graph's that was
@@ -202,23 +218,6 @@ class OwnedThreads:
 
 def _visible(indexed: dict[ThreadKey, Indexed]) -> dict[ThreadKey, Indexed]:
     return {key: entry for key, entry in indexed.items() if entry.ours}
-
-
-def _position(messages: Sequence[AnyMessage], before: int | str | None, key: ThreadKey) -> int:
-    """Return where a part ends: before this position, or before the message of this id."""
-    if before is None:
-        return len(messages)
-    if isinstance(before, int):
-        if before < 0:
-            raise ToolInputError(f"before={before!r}: positions count from 0")
-        return min(before, len(messages))
-    for at, message in enumerate(messages):
-        if message.id == before:
-            return at
-    raise ToolInputError(
-        f"before={before!r}: thread {str(key)!r} has no message with this id; give the id of one, "
-        f"or a position from 0 to {len(messages)}"
-    )
 
 
 def _hit(found: Found, shown: str) -> ThreadHit:

@@ -52,10 +52,10 @@ class PostgresIndex:
         found: dict[ThreadKey, Indexed] = yield from self._do(lambda: scripts.threads(self._owner))
         return found
 
-    def contents(self, key: ThreadKey) -> Steps[list[tuple[str, bytes]]]:
-        """Return id and digest of each indexed message of a thread, in order."""
+    def contents(self, key: ThreadKey, start: int) -> Steps[list[tuple[str, bytes]]]:
+        """Return id and digest of each indexed message of a thread from a position on."""
         found: list[tuple[str, bytes]] = yield from self._do(
-            lambda: scripts.contents(self._owner, key)
+            lambda: scripts.contents(self._owner, key, start)
         )
         return found
 

@@ -40,6 +40,8 @@ _TABLES = (
         checkpoint_id TEXT NOT NULL,
         count INTEGER NOT NULL,
         ours BOOLEAN NOT NULL,
+        sealed INTEGER NOT NULL,
+        kept TEXT[] NOT NULL,
         UNIQUE (owner, thread_id, checkpoint_ns)
     )""",
     """CREATE TABLE IF NOT EXISTS longthread_messages (
@@ -77,21 +79,28 @@ def make_trigrams() -> Script[None]:
     yield _TRIGRAMS, ()
 
 
+_THREAD = "checkpoint_id, count, ours, sealed, kept"
+
+
 def threads(owner: str) -> Script[dict[ThreadKey, Indexed]]:
     rows = yield (
-        "SELECT thread_id, checkpoint_ns, checkpoint_id, count, ours FROM longthread_threads "
+        f"SELECT thread_id, checkpoint_ns, {_THREAD} FROM longthread_threads "
         "WHERE owner = %s AND checkpoint_id <> ''",
         (owner,),
     )
-    return {ThreadKey(t, ns): Indexed(head, count, ours) for t, ns, head, count, ours in rows}
+    return {ThreadKey(thread, ns): _indexed(*values) for thread, ns, *values in rows}
 
 
-def contents(owner: str, key: ThreadKey) -> Script[list[tuple[str, bytes]]]:
+def _indexed(checkpoint_id: str, count: int, ours: bool, sealed: int, kept: list[str]) -> Indexed:
+    return Indexed(checkpoint_id, count, ours, sealed, tuple(kept))
+
+
+def contents(owner: str, key: ThreadKey, start: int) -> Script[list[tuple[str, bytes]]]:
     rows = yield (
         "SELECT m.message_id, m.digest FROM longthread_messages m "
-        "JOIN longthread_threads t ON t.number = m.thread "
-        "WHERE t.owner = %s AND t.thread_id = %s AND t.checkpoint_ns = %s ORDER BY m.position",
-        (owner, key.thread_id, key.checkpoint_ns),
+        "JOIN longthread_threads t ON t.number = m.thread WHERE t.owner = %s "
+        "AND t.thread_id = %s AND t.checkpoint_ns = %s AND m.position >= %s ORDER BY m.position",
+        (owner, key.thread_id, key.checkpoint_ns, start),
     )
     return [(message_id, bytes(digest)) for message_id, digest in rows]
 
@@ -106,21 +115,21 @@ def write(
     place = (owner, key.thread_id, key.checkpoint_ns)
     # A row to lock, which counts for nothing until it names a checkpoint.
     yield (
-        "INSERT INTO longthread_threads (owner, thread_id, checkpoint_ns, checkpoint_id, count, "
-        "ours) VALUES (%s, %s, %s, '', 0, true) ON CONFLICT DO NOTHING",
+        f"INSERT INTO longthread_threads (owner, thread_id, checkpoint_ns, {_THREAD}) "
+        "VALUES (%s, %s, %s, '', 0, true, 0, '{}') ON CONFLICT DO NOTHING",
         place,
     )
     (row,) = yield (
-        "SELECT number, checkpoint_id, count, ours FROM longthread_threads "
+        f"SELECT number, {_THREAD} FROM longthread_threads "
         "WHERE owner = %s AND thread_id = %s AND checkpoint_ns = %s FOR UPDATE",
         place,
     )
     number, *known = row
-    if (Indexed(*known) if known[0] else None) != before:
+    if (_indexed(*known) if known[0] else None) != before:
         return False
     yield (
-        "UPDATE longthread_threads SET checkpoint_id = %s, count = %s, ours = %s WHERE number = %s",
-        (after.checkpoint_id, after.count, after.ours, number),
+        f"UPDATE longthread_threads SET ({_THREAD}) = (%s, %s, %s, %s, %s) WHERE number = %s",
+        (after.checkpoint_id, after.count, after.ours, after.sealed, list(after.kept), number),
     )
     yield (
         "DELETE FROM longthread_messages WHERE thread = %s AND position >= %s",

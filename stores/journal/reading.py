@@ -6,23 +6,37 @@ the ancestors of the newest checkpoint collects what was written to `messages`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from langchain_core.messages import AnyMessage, BaseMessage
+from langchain_core.messages import AnyMessage
 from langgraph.channels import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import Overwrite
 
-from ...state.decisions import ThreadOwner
+from ...state.channels import replace_record
+from ...state.decisions import Sealed, ThreadOwner
 from ...state.journal import Journal, append_messages, as_journal
-from ..effects import Steps
+from ...state.sealing import whole_journal
+from ..effects import Steps, io
+from ..segments import read_segments, segments_newest_first
+from ..workspace import ScopedWorkspace
 from .keys import ThreadKey
 from .saver_calls import get_tuple, read_deltas
 
-__all__ = ["Known", "all_messages", "newest_checkpoint", "owner_in", "with_writes", "writes_since"]
+__all__ = [
+    "Journaled",
+    "Known",
+    "all_messages",
+    "newest_checkpoint",
+    "owner_in",
+    "read_journal",
+    "with_writes",
+    "writes_since",
+]
 
-MESSAGES = "messages"
+MESSAGES, SEALED = "messages", "sealed"
 
 
 def newest_checkpoint(
@@ -38,8 +52,39 @@ def owner_in(stored: CheckpointTuple) -> ThreadOwner | None:
     return cast("ThreadOwner | None", stored.checkpoint["channel_values"].get("owner"))
 
 
-def all_messages(saver: BaseCheckpointSaver[Any], stored: CheckpointTuple) -> Steps[Journal]:
-    """Return every message of a thread as of a checkpoint, oldest first.
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """The messages of a thread: what is live in the checkpointer, and where the rest is.
+
+    Attributes:
+        live: The messages after the sealed part, oldest first.
+        sealed: Where the sealed part is; None: nothing is sealed.
+    """
+
+    live: list[AnyMessage]
+    sealed: Sealed | None
+
+    @property
+    def start(self) -> int:
+        """Position of the first live message in the whole journal."""
+        return self.sealed["count"] if self.sealed else 0
+
+    @property
+    def total(self) -> int:
+        """How many messages there are."""
+        return self.start + len(self.live)
+
+    def before(self, files: ScopedWorkspace) -> Iterator[list[AnyMessage]]:
+        """Read the sealed part, a segment at a time, the newest first.
+
+        Raises:
+            WorkspaceError: A segment is missing or damaged.
+        """
+        return segments_newest_first(files, self.sealed) if self.sealed else iter(())
+
+
+def read_journal(saver: BaseCheckpointSaver[Any], stored: CheckpointTuple) -> Steps[Journaled]:
+    """Return the messages of a thread as of a checkpoint.
 
     History, search and export all read a thread through here, whatever it is made of: a channel of
     writes, one with snapshots, or the plain list of an `add_messages` graph.
@@ -49,15 +94,47 @@ def all_messages(saver: BaseCheckpointSaver[Any], stored: CheckpointTuple) -> St
         stored: One of its checkpoints.
     """
     values = stored.checkpoint["channel_values"]
-    channel: DeltaChannel[Any] = DeltaChannel(append_messages, list)
-    if MESSAGES in values:
-        return as_journal(channel.from_checkpoint(values[MESSAGES]).get())
-    if MESSAGES not in stored.checkpoint["channel_versions"]:
-        return Journal()
-    history = (yield read_deltas(saver, stored.config, [MESSAGES]))[MESSAGES]
+    versions = stored.checkpoint["channel_versions"]
+    asked = [name for name in (MESSAGES, SEALED) if name in versions and name not in values]
+    found = (yield read_deltas(saver, stored.config, asked)) if asked else {}
+    live = as_journal(_replayed(append_messages, values, found, MESSAGES, list))
+    sealed = cast("Sealed", _replayed(replace_record, values, found, SEALED, dict))
+    if not sealed:
+        return Journaled(live, None)
+    return Journaled(whole_journal([], live, sealed), sealed)
+
+
+def all_messages(
+    saver: BaseCheckpointSaver[Any], stored: CheckpointTuple, files: ScopedWorkspace
+) -> Steps[list[AnyMessage]]:
+    """Return every message of a thread as of a checkpoint, oldest first.
+
+    Args:
+        saver: The checkpointer.
+        stored: One of its checkpoints.
+        files: The files of whom the thread belongs to, where the sealed part is.
+
+    Raises:
+        WorkspaceError: A sealed part is missing or damaged.
+    """
+    journaled = yield from read_journal(saver, stored)
+    if journaled.sealed is None:
+        return journaled.live
+    segments: list[AnyMessage] = yield io(read_segments, files, journaled.sealed)
+    return [*segments, *journaled.live]
+
+
+def _replayed(
+    reducer: Any, values: Mapping[str, Any], found: Mapping[str, Any], name: str, kind: type[Any]
+) -> Any:
+    """Return a channel's value, whether it is in the checkpoint or in what led to it."""
+    channel: DeltaChannel[Any] = DeltaChannel(reducer, kind)
+    if name in values:
+        return channel.from_checkpoint(values[name]).get()
+    history = found.get(name) or {"writes": []}
     channel = channel.from_checkpoint(history.get("seed"))
     channel.replay_writes(history["writes"])
-    return as_journal(channel.get())
+    return channel.get()
 
 
 def writes_since(
@@ -108,11 +185,15 @@ class Known:
         self.position = position
 
 
-def with_writes(ids: Sequence[str], writes: Sequence[Any]) -> list[BaseMessage | Known] | None:
-    """Return a journal of which only the ids are known, as it is after some more writes.
+def with_writes(
+    ids: Sequence[str], kept: Sequence[str], start: int, writes: Sequence[Any]
+) -> list[AnyMessage | Known] | None:
+    """Return live messages of which only the ids are known, as they are after some more writes.
 
     Args:
-        ids: The ids of its messages, in order.
+        ids: The ids of the live messages, in order.
+        kept: Ids of what is sealed, and stands before them in the channel as well.
+        start: Position of the first of them in the whole journal.
         writes: What was written, as `writes_since` returns it.
 
     Returns:
@@ -122,12 +203,13 @@ def with_writes(ids: Sequence[str], writes: Sequence[Any]) -> list[BaseMessage |
     """
     if any(_is_overwrite(write) for write in writes):
         return None
-    known = [Known(message_id, at) for at, message_id in enumerate(ids)]
+    known = [Known(name, at) for at, name in enumerate([*kept, *ids], start - len(kept))]
     journal = append_messages(Journal(cast("list[AnyMessage]", known)), writes)
-    messages = cast("list[BaseMessage | Known]", list(journal))
-    if any(isinstance(m, Known) and m.position != at for at, m in enumerate(messages)):
+    messages = cast("list[AnyMessage | Known]", list(journal))
+    places = enumerate(messages, start - len(kept))
+    if any(isinstance(m, Known) and m.position != at for at, m in places):
         return None
-    return messages
+    return messages[len(kept) :]
 
 
 def _is_overwrite(write: Any) -> bool:

@@ -56,6 +56,7 @@ def register_thread(
     key: ThreadKey,
     *,
     messages: Sequence[AnyMessage],
+    count: int,
     moment: datetime,
     created: datetime | None = None,
 ) -> None:
@@ -64,7 +65,8 @@ def register_thread(
     Args:
         files: The workspace of the thread's owner.
         key: The thread.
-        messages: What has been said in it.
+        messages: What has been said in it, from its beginning on; the first call's will do.
+        count: How many messages it has.
         moment: When the call began.
         created: When the thread began; None: with this call, unless the record says otherwise.
 
@@ -80,7 +82,7 @@ def register_thread(
             "first_words": old.get("first_words") or first_words(messages),
             "created": _text(created) or old.get("created") or _text(moment),
             "updated": _text(moment),
-            "messages": len(messages),
+            "messages": count,
         }
 
     files.update_json(_name(key), updated)

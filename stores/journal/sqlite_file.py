@@ -35,6 +35,8 @@ CREATE TABLE threads (
     checkpoint_id TEXT NOT NULL,
     count INTEGER NOT NULL,
     ours INTEGER NOT NULL,
+    sealed INTEGER NOT NULL,
+    kept TEXT NOT NULL,
     UNIQUE (thread_id, checkpoint_ns)
 );
 CREATE TABLE messages (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, TypeVar
@@ -44,9 +45,9 @@ class SqliteIndex:
         """Return how far each thread is indexed."""
         return (yield from self._do(_threads))
 
-    def contents(self, key: ThreadKey) -> Steps[list[tuple[str, bytes]]]:
-        """Return id and digest of each indexed message of a thread, in order."""
-        return (yield from self._do(lambda db: _contents(db, key)))
+    def contents(self, key: ThreadKey, start: int) -> Steps[list[tuple[str, bytes]]]:
+        """Return id and digest of each indexed message of a thread from a position on."""
+        return (yield from self._do(lambda db: _contents(db, key, start)))
 
     def write(
         self, key: ThreadKey, before: Indexed | None, after: Indexed, entries: Sequence[Entry]
@@ -77,26 +78,39 @@ class SqliteIndex:
         return result
 
 
+_THREAD = "checkpoint_id, count, ours, sealed, kept"
+
+
 def _threads(db: sqlite3.Connection) -> dict[ThreadKey, Indexed]:
-    rows = db.execute("SELECT thread_id, checkpoint_ns, checkpoint_id, count, ours FROM threads")
-    return {ThreadKey(t, ns): Indexed(head, count, bool(ours)) for t, ns, head, count, ours in rows}
+    rows = db.execute(f"SELECT thread_id, checkpoint_ns, {_THREAD} FROM threads")
+    return {ThreadKey(thread, ns): _indexed(*values) for thread, ns, *values in rows}
 
 
-def _contents(db: sqlite3.Connection, key: ThreadKey) -> list[tuple[str, bytes]]:
+def _indexed(checkpoint_id: str, count: int, ours: int, sealed: int, kept: str) -> Indexed:
+    return Indexed(checkpoint_id, count, bool(ours), sealed, tuple(json.loads(kept)))
+
+
+def _values(entry: Indexed) -> tuple[Any, ...]:
+    kept = json.dumps(entry.kept)
+    return entry.checkpoint_id, entry.count, entry.ours, entry.sealed, kept
+
+
+def _contents(db: sqlite3.Connection, key: ThreadKey, start: int) -> list[tuple[str, bytes]]:
     number = _row(db, key)[0]
     rows = db.execute(
-        "SELECT message_id, digest FROM messages WHERE thread = ? ORDER BY position", (number,)
+        "SELECT message_id, digest FROM messages WHERE thread = ? AND position >= ? "
+        "ORDER BY position",
+        (number, start),
     )
     return rows.fetchall()
 
 
 def _row(db: sqlite3.Connection, key: ThreadKey) -> tuple[int | None, Indexed | None]:
     row = db.execute(
-        "SELECT number, checkpoint_id, count, ours FROM threads "
-        "WHERE thread_id = ? AND checkpoint_ns = ?",
+        f"SELECT number, {_THREAD} FROM threads WHERE thread_id = ? AND checkpoint_ns = ?",
         (key.thread_id, key.checkpoint_ns),
     ).fetchone()
-    return (None, None) if row is None else (row[0], Indexed(row[1], row[2], bool(row[3])))
+    return (None, None) if row is None else (row[0], _indexed(*row[1:]))
 
 
 def _write(
@@ -111,14 +125,14 @@ def _write(
         return False
     if number is None:
         number = db.execute(
-            "INSERT INTO threads (thread_id, checkpoint_ns, checkpoint_id, count, ours) "
-            "VALUES (?, ?, ?, ?, ?)",
-            (key.thread_id, key.checkpoint_ns, after.checkpoint_id, after.count, after.ours),
+            f"INSERT INTO threads (thread_id, checkpoint_ns, {_THREAD}) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (key.thread_id, key.checkpoint_ns, *_values(after)),
         ).lastrowid
     else:
         db.execute(
-            "UPDATE threads SET checkpoint_id = ?, count = ?, ours = ? WHERE number = ?",
-            (after.checkpoint_id, after.count, after.ours, number),
+            f"UPDATE threads SET ({_THREAD}) = (?, ?, ?, ?, ?) WHERE number = ?",
+            (*_values(after), number),
         )
         _remove(db, "m.thread = ? AND m.position >= ?", (number, after.count))
     old = dict(

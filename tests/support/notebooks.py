@@ -77,6 +77,7 @@ class Notebook:
             self.workspace.scoped(self.owner),
             ThreadKey(thread),
             messages=[],
+            count=0,
             moment=datetime(2026, 11, 30, tzinfo=UTC),
         )
         owner = {"user": self.owner.user, "agent": self.owner.agent}

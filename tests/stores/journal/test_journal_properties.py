@@ -69,7 +69,7 @@ def test_a_search_finds_what_a_look_at_every_message_finds(
         threads = [run + thread for thread in THREADS]
         for mode in ("phrase", "all", "any"):
             for query in [*queries, "a", "数据", "fox"]:
-                found = book.journal.search(query, mode, 1_000)  # type: ignore[arg-type]
+                found = book.journal.search(query, mode, 1_000)
                 seen = {(h.thread_id, h.position, h.text) for h in found}
                 wanted = {
                     (t, at, text)
