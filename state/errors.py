@@ -6,6 +6,7 @@ A provider's own errors are never wrapped: what the model's client raised is wha
 from __future__ import annotations
 
 __all__ = [
+    "AnswerCutOff",
     "ConfigurationError",
     "LongthreadError",
     "ThreadBudgetError",
@@ -34,6 +35,12 @@ class ConfigurationError(LongthreadError, ValueError):
     """An argument or setting cannot be used: names the field, the value and the fix."""
 
     code = "INVALID_CONFIGURATION"
+
+
+class AnswerCutOff(LongthreadError, ConnectionError):
+    """A model's answer ended before the model said that it was done."""
+
+    code = "ANSWER_CUT_OFF"
 
 
 class ThreadBudgetError(LongthreadError):

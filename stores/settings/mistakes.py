@@ -1,0 +1,103 @@
+"""What is wrong in the settings: file, field, value and fix of every mistake, and no secret."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ...state.errors import ConfigurationError
+
+__all__ = ["HIDDEN", "Mistake", "SettingsError", "closest", "is_secret_name", "shown"]
+
+HIDDEN = "<hidden>"
+
+_LONGEST = 80  # characters of a value in a message
+_SECRET = re.compile(
+    r"(^|[._-])(api_?key|access_?key|private_?key|key|token|secret|pass(word|wd|phrase)?"
+    r"|credentials?|authorization|auth|bearer|cookie)$"
+)
+# What keys of known providers look like, and long words with nothing but letters and digits.
+_SECRET_VALUE = re.compile(
+    r"\b(sk|pk|rk|gsk|xai|key|ghp|hf|AIza)[-_A-Za-z0-9]{12,}|bearer\s|\b[A-Za-z0-9_+/=-]{32,}"
+    r"|://[^/\s]*@",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong in the settings.
+
+    Attributes:
+        file: The file as a path below the folder, or `"environment"`.
+        field: The field as it is written there, dotted; `""`: the file as a whole.
+        value: The value as it can be shown; None: there is none.
+        fix: What is wrong, and what to do.
+    """
+
+    file: str
+    field: str
+    value: str | None
+    fix: str
+
+    def __str__(self) -> str:
+        place = ": ".join(part for part in (self.file, self.field) if part)
+        return f"{place}: {self.fix}" if self.value is None else f"{place}={self.value}: {self.fix}"
+
+
+class SettingsError(ConfigurationError):
+    """The settings cannot be used.
+
+    Attributes:
+        mistakes: Every mistake that was found, in the order of the files.
+    """
+
+    code = "INVALID_SETTINGS"
+
+    def __init__(self, folder: str, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        count = f"{len(self.mistakes)} mistake{'s' if len(self.mistakes) != 1 else ''}"
+        lines = "\n".join(f"- {mistake}" for mistake in self.mistakes)
+        super().__init__(f"{count} in the settings of {folder}:\n{lines}")
+
+
+def shown(value: Any, *, field: str = "", secret: bool = False) -> str:
+    """Return a value as it may stand in a message.
+
+    Args:
+        value: The value.
+        field: The name of its field: one that sounds like a secret hides the value.
+        secret: Hide it in any case.
+    """
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if secret or is_secret_name(field) or isinstance(value, dict | list | tuple | set):
+        # What a collection holds has names of its own, and those may be secrets' names.
+        return HIDDEN if secret or is_secret_name(field) else _kind(value)
+    text = repr(value)
+    if _SECRET_VALUE.search(text):
+        return HIDDEN
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{…}} ({len(value)} fields)"
+    return f"[…] ({len(value)} items)"
+
+
+def is_secret_name(name: str) -> bool:
+    """Say whether a field's name sounds like that of a secret: `apiKey`, `token`, `password`."""
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return bool(_SECRET.search(snake))
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like this one, if any is."""
+    folded = {each.lower().replace("_", "").replace("-", ""): each for each in known}
+    word = name.lower().replace("_", "").replace("-", "")
+    found = difflib.get_close_matches(word, folded, n=1, cutoff=0.7)
+    return folded[found[0]] if found else None
