@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
+    from longthread.stores.settings import Settings
 
 __all__ = [
     "DEFAULT_CONSOLIDATION_PROMPT",
@@ -48,6 +49,7 @@ __all__ = [
     "MemoryConfig",
     "Overflow",
     "RollingCompactionConfig",
+    "Settings",
     "ThreadContext",
     "ThreadJournal",
     "ThreadState",
@@ -87,6 +89,7 @@ _HOMES = {
     ),
     "stores.journal": ("ThreadJournal",),
     "stores.local": ("LocalWorkspace",),
+    "stores.settings": ("Settings",),
 }
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .config import config
 from .threads import threads
 
 __all__ = ["app", "main"]
@@ -95,6 +96,7 @@ def longthread(
 
 
 app.add_typer(threads, name="thread")
+app.add_typer(config, name="config")
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
@@ -40,7 +40,6 @@ from ..state.policy import ContextPolicy, SystemPrompt
 from ..stores.local import LocalWorkspace
 from ..stores.workspace import Owner, Workspace
 from .arguments import (
-    check_parts,
     check_prompt,
     check_reference,
     checked_journal_window,
@@ -48,6 +47,7 @@ from .arguments import (
     checked_window,
 )
 from .compiled import AgentGraph
+from .configured import configured
 from .models import can_call_tools, needs_cache_hints, output_reserve_of, resolve_model, window_of
 from .retries import without_overflow
 from .rolling_models import RollingModels
@@ -55,6 +55,9 @@ from .schemas import input_schema, output_schema
 from .tool_names import excluding, free_name
 from .triggers import Triggers
 from .wiring import Parts, wire
+
+if TYPE_CHECKING:
+    from ..stores.settings import Settings
 
 __all__ = ["build_agent_graph", "context_policy", "create_agent_graph"]
 
@@ -67,6 +70,7 @@ def create_agent_graph(
     *,
     system_prompt: str | SystemPrompt | None = None,
     name: str = "agent",
+    settings: Settings | None = None,
     memory: MemoryConfig | None = MemoryConfig(),
     compaction: CompactionConfig | None = CompactionConfig(),
     rolling: RollingCompactionConfig | None = RollingCompactionConfig(),
@@ -89,10 +93,12 @@ def create_agent_graph(
     """Build and compile an agent whose threads can outlive the model's context window.
 
     Args:
-        model: A chat model, or `"provider:model"`.
+        model: A chat model, or `"provider:model"`; None: the main role of the settings.
         tools: Tools, functions that become tools, or provider-side tools as dicts.
         system_prompt: Text, a message, or a callable of state and runtime that returns either.
         name: The agent's name, under which it keeps its memory.
+        settings: `Settings.load(folder)`: what the arguments leave open. In each part below, the
+            fields that are given win over it, and `None` turns the part off.
         memory: What outlives the thread; None: nothing.
         compaction: When old messages become a summary; None: never.
         rolling: How `compact_thread` summarises, and whether that also happens by itself; None:
@@ -129,6 +135,7 @@ def create_agent_graph(
         tools,
         system_prompt=system_prompt,
         name=name,
+        settings=settings,
         memory=memory,
         compaction=compaction,
         rolling=rolling,
@@ -161,6 +168,7 @@ def build_agent_graph(
     *,
     system_prompt: str | SystemPrompt | None = None,
     name: str = "agent",
+    settings: Settings | None = None,
     memory: MemoryConfig | None = MemoryConfig(),
     compaction: CompactionConfig | None = CompactionConfig(),
     rolling: RollingCompactionConfig | None = RollingCompactionConfig(),
@@ -179,12 +187,21 @@ def build_agent_graph(
 
     Args and errors are those of `create_agent_graph`.
     """
-    check_parts(
-        memory=memory, compaction=compaction, rolling=rolling, masking=masking, eviction=eviction
+    setup = configured(
+        settings,
+        name,
+        resolve_model,
+        memory=memory,
+        compaction=compaction,
+        rolling=rolling,
+        masking=masking,
+        eviction=eviction,
     )
+    memory, compaction, rolling = setup.memory, setup.compaction, setup.rolling
+    masking, eviction = setup.masking, setup.eviction
     check_prompt(system_prompt)
     check_reference(reference)
-    main = resolve_model(model)
+    main = setup.models.main(model)
     files = (
         workspace
         if isinstance(workspace, Workspace)
@@ -224,9 +241,9 @@ def build_agent_graph(
         memory=memory,
         journal_window=checked_journal_window(journal_window),
     )
-    summariser = _own_model(compaction, main, "CompactionConfig.model")
-    rolling_models = RollingModels(main, rolling)
-    extractor = _own_model(memory, main, "MemoryConfig.model")
+    summariser = setup.models.compact(compaction, main)
+    rolling_models = RollingModels(main, rolling, setup.models.named)
+    extractor = setup.models.memory(memory, main)
     extractor_window = None if extractor is main else window_of(extractor)
     parts = Parts(
         recall=RecallNode(policy, files, agent=name, reference=reference),
@@ -278,11 +295,3 @@ def context_policy(graph: Any) -> ContextPolicy:
     if not isinstance(reasoning, ReasoningNode):
         raise ConfigurationError(f"graph={graph!r}: not a graph made by create_agent_graph")
     return reasoning.policy
-
-
-def _own_model(
-    config: CompactionConfig | MemoryConfig | None, main: BaseChatModel, field: str
-) -> BaseChatModel:
-    if config is None or config.model is None:
-        return main
-    return resolve_model(config.model, field=field)

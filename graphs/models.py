@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from ..state.errors import ConfigurationError
+from .routed_model import RoutedModel
 
 __all__ = ["can_call_tools", "needs_cache_hints", "output_reserve_of", "resolve_model", "window_of"]
 
@@ -18,7 +19,7 @@ def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") ->
     """Return the chat model that a value names.
 
     Args:
-        model: A chat model, or `"provider:model"`.
+        model: A chat model, `"provider:model"`, or `"vendor/model"` of a vendor that serves it.
         field: Where the value comes from, for the error.
 
     Raises:
@@ -31,7 +32,15 @@ def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") ->
             f"{field}={model!r}: pass a chat model, or 'provider:model' such as 'openai:gpt-5-mini'"
         )
     provider, separator, name = (part.strip() for part in model.partition(":"))
-    if not separator or not provider or not name:
+    if "/" in provider and (not separator or name):  # a colon after a slash belongs to the name
+        from ..stores.settings.routes import RouteError, Router
+
+        try:
+            route = Router().routes(model)[0]
+        except RouteError as error:
+            raise ConfigurationError(f"{field}={model!r}: {error}") from None
+        provider, name = route.provider, route.model
+    elif not separator or not provider or not name:
         example = name or provider or "gpt-5-mini"
         raise ConfigurationError(
             f"{field}={model!r}: write 'provider:model', as 'openai:{example}'"
@@ -67,6 +76,8 @@ def window_of(model: BaseChatModel, configured: int | None = None) -> int:
 
 def can_call_tools(model: BaseChatModel) -> bool:
     """Whether the model takes tools at all; LangChain's base class does not."""
+    if isinstance(model, RoutedModel):
+        return all(map(can_call_tools, model.models))
     return type(model).bind_tools is not BaseChatModel.bind_tools
 
 

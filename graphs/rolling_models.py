@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from langchain_core.language_models import BaseChatModel
 
 from ..nodes.summariser import Summariser
 from ..state.config import RollingCompactionConfig
-from .models import resolve_model, window_of
+from .models import window_of
 
 __all__ = ["RollingModels"]
 
@@ -17,13 +19,20 @@ class RollingModels:
     Args:
         main: The thread's own model.
         config: What the agent is configured with; a name that cannot be resolved is an error now.
+        resolve: Makes a model from its name.
     """
 
-    def __init__(self, main: BaseChatModel, config: RollingCompactionConfig | None) -> None:
+    def __init__(
+        self,
+        main: BaseChatModel,
+        config: RollingCompactionConfig | None,
+        resolve: Callable[..., BaseChatModel],
+    ) -> None:
+        self._resolve = resolve
         self._own = Summariser(main)
         self._configured = self._own
         if config is not None and config.model != "default":
-            model = resolve_model(config.model, field="RollingCompactionConfig.model")
+            model = resolve(config.model, field="RollingCompactionConfig.model")
             self._configured = Summariser(model, window_of(model))
         self._name = config.model if config is not None else "default"
 
@@ -33,5 +42,5 @@ class RollingModels:
             return self._own
         if name in ("configured", self._name):
             return self._configured
-        model = resolve_model(name, field="the model that this thread's rolling compaction names")
+        model = self._resolve(name, field="the model that this thread's rolling compaction names")
         return Summariser(model, window_of(model))

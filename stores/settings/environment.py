@@ -8,7 +8,7 @@ JSON, `null` where a field can be unset.
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -18,7 +18,7 @@ from .json_text import JsonMistake, parse_json
 from .layers import Layer, checked
 from .mistakes import HIDDEN, Mistake, closest
 from .shapes import Role, SettingsFile
-from .spelling import Path, Written, fields_by_spelling, model_of, spelled
+from .spelling import Path, Written, model_of, spelled
 
 __all__ = ["ENVIRONMENT", "environment_layer"]
 
@@ -63,80 +63,104 @@ def environment_layer(providers: frozenset[str] = frozenset()) -> tuple[Layer, l
     return checked(written, _Environment, texts=True)
 
 
+@dataclass(frozen=True)
+class _Field:
+    """The field that a variable is about.
+
+    Attributes:
+        path: Where it stands.
+        annotation: What it takes.
+        model: The model that it holds, if it does.
+        many: Whether it holds many of them, by name.
+    """
+
+    path: Path
+    annotation: Any
+    model: type[BaseModel] | None
+    many: bool
+
+
 def _read(written: Written, variable: str, text: str, providers: frozenset[str]) -> None:
     shown = PREFIX + variable.upper()
-    *parents, last = variable.split("__")
-    shape: type[BaseModel] | None = _Environment
-    values: dict[str, Any] = written.values
-    path: Path = ()
-    many = False
-    for step in [*parents, last]:
-        if shape is None:
-            return _unknown(written, shown, variable, "", [])
-        if many:
-            name, annotation, many = _provider(step, providers), shape, False
-        else:
-            known = fields_by_spelling(shape)
-            if step not in known or known[step] != step:
-                return _unknown(written, shown, variable, step, list(shape.model_fields))
-            name, annotation = step, shape.model_fields[step].annotation
-        path = (*path, name)
-        shape, many = model_of(annotation)
-        if len(path) <= len(parents):
-            inner = values.get(name)
-            if not isinstance(inner, dict):
-                # A text is short for the model's name, or for the mode.
-                inner = {} if not isinstance(inner, str) else _short(shape, inner)
-                values[name] = inner
-            values = inner
     try:
-        value = _typed(text, annotation, shape)
+        field = _field(variable, providers)
+    except _Unknown as error:
+        if not error.is_somebody_elses:
+            mistake = Mistake(ENVIRONMENT, shown, None, f"unknown variable; {error}")
+            written.mistakes.append(mistake)
+        return
+    try:
+        value = _typed(text, field)
     except JsonMistake as error:
         written.mistakes.append(Mistake(ENVIRONMENT, shown, HIDDEN, str(error)))
-        return None
-    if isinstance(value, dict) and shape is not None:
-        inside = _inside(value, shape, many, shown)
+        return
+    if isinstance(value, dict) and field.model is not None:
+        inside = _inside(value, field, shown)
         written.mistakes.extend(inside.mistakes)
-        written.names |= {(*path, *below): name for below, name in inside.names.items()}
+        written.names |= {(*field.path, *below): name for below, name in inside.names.items()}
         value = inside.values
-    written.names[path] = shown
-    values[path[-1]] = value
-    return None
+    written.names[field.path] = shown
+    _put(written.values, field.path, value)
 
 
-def _short(shape: type[BaseModel] | None, text: str) -> dict[str, Any]:
-    return {"mode" if shape is not None and "mode" in shape.model_fields else "model": text}
+def _field(variable: str, providers: frozenset[str]) -> _Field:
+    """Return the field that a variable is named after, or raise `_Unknown`."""
+    field = _Field((), None, _Environment, False)
+    for step in variable.split("__"):
+        shape = field.model
+        if shape is None:
+            raise _Unknown(variable, "", [])
+        if field.many:
+            field = _Field((*field.path, _provider(step, providers)), shape, shape, False)
+            continue
+        info = shape.model_fields.get(step)
+        if info is None:
+            raise _Unknown(variable, step, list(shape.model_fields))
+        field = _Field((*field.path, step), info.annotation, *model_of(info.annotation))
+    return field
 
 
-def _inside(value: dict[str, Any], shape: type[BaseModel], many: bool, variable: str) -> Written:
+def _put(values: dict[str, Any], path: Path, value: Any) -> None:
+    *parents, last = path
+    for step in parents:
+        inner = values.get(step)
+        if not isinstance(inner, dict):
+            # A text is short for the name of a model, or for the mode of a trigger.
+            short = "mode" if step == "flush_trigger" else "model"
+            inner = values[step] = {short: inner} if isinstance(inner, str) else {}
+        values = inner
+    values[last] = value
+
+
+def _inside(value: dict[str, Any], field: _Field, variable: str) -> Written:
     """Return a whole part that a variable holds as JSON, by its fields' names."""
     found = Written(variable)
-    for name, inner in value.items() if many else [("", value)]:
-        part = spelled(ENVIRONMENT, inner, shape) if isinstance(inner, dict) else None
-        if part is None:
+    assert field.model is not None
+    for name, inner in value.items() if field.many else [("", value)]:
+        if not isinstance(inner, dict):
             found.values[name] = inner
             continue
-        below = (name,) if many else ()
+        below = (name,) if field.many else ()
+        part = spelled(ENVIRONMENT, inner, field.model)
         for path, spelling in part.names.items():
             found.names[(*below, *path)] = ".".join((variable, *below, spelling))
         for wrong in part.mistakes:
-            field = ".".join((variable, *below, wrong.field))
-            found.mistakes.append(Mistake(ENVIRONMENT, field, wrong.value, wrong.fix))
-        if many:
+            spelling = ".".join((variable, *below, wrong.field))
+            text = HIDDEN if field.path[0] == "providers" else wrong.value
+            found.mistakes.append(Mistake(ENVIRONMENT, spelling, text, wrong.fix))
+        if field.many:
             found.values[name] = part.values
         else:
             found.values = part.values
     return found
 
 
-def _typed(text: str, annotation: Any, shape: type[BaseModel] | None) -> Any:
+def _typed(text: str, field: _Field) -> Any:
     """Return a text as something that the field can check."""
     text = text.strip()
-    kinds = set(_kinds(annotation))
-    if shape is not None or dict in kinds:
-        if text[:1] in "{[" or text == "null" or dict in kinds:
-            return parse_json(text)
-        return text
+    kinds = _kinds(field.annotation)
+    if dict in kinds or (field.model is not None and (text[:1] == "{" or text == "null")):
+        return parse_json(text)
     if tuple in kinds:
         if text[:1] == "[":
             return parse_json(text)
@@ -160,20 +184,16 @@ def _provider(step: str, providers: frozenset[str]) -> str:
     return spelt.get(step, step)
 
 
-def _unknown(
-    written: Written, shown: str, variable: str, step: str, known: Mapping[str, Any] | list[str]
-) -> None:
-    """Refuse a variable that looks like a setting; another program's may begin like ours."""
-    if variable in _OTHERS:
-        return
-    meant = closest(step, known)
-    if "__" not in variable and meant is None:
-        return
-    fix = f"did you mean {meant.upper()!r}?" if meant else f"known here: {_names(known)}"
-    if not step:
-        fix = "nothing is below this field"
-    written.mistakes.append(Mistake(ENVIRONMENT, shown, None, f"unknown variable; {fix}"))
+class _Unknown(Exception):
+    """A variable that is named after no field."""
 
-
-def _names(known: Mapping[str, Any] | list[str]) -> str:
-    return ", ".join(name.upper() for name in known)
+    def __init__(self, variable: str, step: str, known: list[str]) -> None:
+        meant = closest(step, known)
+        if not step:
+            super().__init__("nothing is below this field")
+        elif meant:
+            super().__init__(f"did you mean {meant.upper()!r}?")
+        else:
+            super().__init__(f"known here: {', '.join(known).upper()}")
+        # Another program's variables may begin like ours.
+        self.is_somebody_elses = variable in _OTHERS or ("__" not in variable and meant is None)

@@ -62,6 +62,8 @@ def checked(
             wrong = _mistakes(written, shape, values, error)
             mistakes.extend(wrong.values())
             values = _without(values, wrong)
+    if isinstance(written.values.get("model"), str):
+        written.names[("model", "model")] = written.names[("model",)]  # said in one word
     typed = _as_named_here(nested_fields(found), written, mistakes)
     return Layer(written.source, typed, written.names, tuple(written.ignored)), mistakes
 

@@ -26,9 +26,7 @@ class Merged:
 
     def places(self, *path: str) -> list[str]:
         """Return the sources that speak of a field or of anything in it."""
-        found = [
-            layer.source for at, layer in self.sources.items() if at[: len(path)] == path
-        ]
+        found = [layer.source for at, layer in self.sources.items() if at[: len(path)] == path]
         return list(dict.fromkeys(found))
 
     def place(self, *path: str) -> tuple[str, str] | None:

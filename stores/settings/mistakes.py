@@ -10,7 +10,7 @@ from typing import Any
 
 from ...state.errors import ConfigurationError
 
-__all__ = ["HIDDEN", "Mistake", "SettingsError", "closest", "is_secret_name", "shown"]
+__all__ = ["HIDDEN", "Mistake", "SettingsError", "closest", "is_secret_name", "quoted", "shown"]
 
 HIDDEN = "<hidden>"
 
@@ -22,7 +22,7 @@ _SECRET = re.compile(
 # What keys of known providers look like, and long words with nothing but letters and digits.
 _SECRET_VALUE = re.compile(
     r"\b(sk|pk|rk|gsk|xai|key|ghp|hf|AIza)[-_A-Za-z0-9]{12,}|bearer\s|\b[A-Za-z0-9_+/=-]{32,}"
-    r"|://[^/\s]*@",
+    r"|://\S*[@?#]",
     re.IGNORECASE,
 )
 
@@ -81,6 +81,11 @@ def shown(value: Any, *, field: str = "", secret: bool = False) -> str:
     if _SECRET_VALUE.search(text):
         return HIDDEN
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+
+
+def quoted(text: str) -> str:
+    """Return a name in quotes, unless it looks like a key that was put in the wrong place."""
+    return HIDDEN if _SECRET_VALUE.search(text) else repr(text[:_LONGEST])
 
 
 def _kind(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .mistakes import closest
+from .mistakes import closest, quoted
 from .shapes import ModelRole, Provider, Routing
 
 __all__ = ["KNOWN_PROVIDERS", "Route", "RouteError", "Router"]
@@ -111,7 +111,9 @@ class Router:
                 raise RouteError("write 'provider:model', as 'openai:gpt-5-mini'")
             if not self.knows(prefix):
                 default = self._default()
-                other = f", or {f'{default}:{model}'!r} if that is its name" if default else ""
+                other = (
+                    f", or {quoted(f'{default}:{model}')} if that is its name" if default else ""
+                )
                 raise RouteError(f"{self._no_provider(prefix)}{other}")
             return Route(prefix, rest)
         default = self._default()
@@ -124,7 +126,7 @@ class Router:
             return Route(vendor, name)
         raise RouteError(
             f"which provider serves it? Set routing.default in auth.json, or write 'provider:model'"
-            f", as 'openai:{name or model}'"
+            f", as {quoted(f'openai:{name or model}')}"
         )
 
     def _as_sent(self, provider: str, model: str) -> str:
@@ -150,5 +152,7 @@ class Router:
     def _no_provider(self, name: str) -> str:
         meant = closest(name, [*self.providers, *sorted(KNOWN_PROVIDERS)])
         known = ", ".join(self.providers) or "none has an entry"
-        hint = f"did you mean {meant!r}?" if meant else f"known: {known}"
-        return f"no provider {name!r}; {hint} Or give it an entry under providers in auth.json"
+        hint = f"did you mean {meant!r}?" if meant else f"known: {known}."
+        return (
+            f"no provider {quoted(name)}; {hint} Or give it an entry under providers in auth.json"
+        )

@@ -17,6 +17,8 @@ from pydantic import (
     Field,
     JsonValue,
     SecretStr,
+    TypeAdapter,
+    ValidationError,
     field_validator,
     model_validator,
 )
@@ -56,21 +58,25 @@ def _only_in_python(value: Any) -> None:
         raise ValueError("can only be given in Python: MemoryConfig(redact=…)")
 
 
-def _seconds(value: Any) -> Any:
-    """Take a number as seconds; a text such as PT10M is read as it stands."""
-    if isinstance(value, str) and re.fullmatch(r"\d{1,12}(\.\d{1,6})?", value.strip()):
-        value = float(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return timedelta(seconds=value)
-        except (OverflowError, ValueError):
-            raise ValueError("is too long a time; give seconds, or a duration as PT10M") from None
-    return value
+_DURATION = TypeAdapter(timedelta)
+
+
+def _duration(value: Any) -> Any:
+    """Read a number as seconds, and a text such as PT10M or 00:10:00 as what it says."""
+    if isinstance(value, str):
+        text = value.strip()
+        value = float(text) if re.fullmatch(r"\d{1,12}(\.\d{1,6})?", text) else text
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    try:
+        return _DURATION.validate_python(value)
+    except ValidationError:
+        raise ValueError("give seconds, or a duration such as PT10M") from None
 
 
 Gap = Annotated[
     timedelta,
-    BeforeValidator(_seconds),
+    BeforeValidator(_duration),
     WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "format": "duration"}]}),
 ]
 
@@ -202,9 +208,9 @@ class ModelRole(_ForTheClient):
     @field_validator("model")
     @classmethod
     def _model_is_named(cls, value: str | None) -> str | None:
-        if value is None or not value.strip():
+        if value is not None and not value.strip():
             raise ValueError('name a model, such as "openai:gpt-5-mini"')
-        return value.strip()
+        return None if value is None else value.strip()
 
 
 Role = Annotated[
@@ -303,14 +309,18 @@ class AgentFile(_Parts):
 class AuthFile(FileShape):
     """`auth.json`: providers with their keys."""
 
-    providers: dict[str, Provider] = Field(default_factory=dict)
-    routing: Routing | None = None
-    models: Models | None = None
+    providers: dict[str, Provider] = Field(
+        default_factory=dict, description="Where models are served, by names of your own."
+    )
+    routing: Routing | None = Field(default=None, description="Which provider is asked when.")
+    models: Models | None = Field(default=None, description="Which model plays which role.")
 
 
 class SettingsFile(_Parts):
     """`settings.json`: what holds for all agents."""
 
-    models: Models | None = None
-    providers: dict[str, Provider] = Field(default_factory=dict)
-    routing: Routing | None = None
+    models: Models | None = Field(default=None, description="Which model plays which role.")
+    providers: dict[str, Provider] = Field(
+        default_factory=dict, description="Where models are served, by names of your own."
+    )
+    routing: Routing | None = Field(default=None, description="Which provider is asked when.")
