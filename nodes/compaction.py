@@ -13,14 +13,13 @@ from langgraph.types import Overwrite
 from ..state.config import CompactionConfig
 from ..state.cut import Cut, choose_cut, compaction_due, paused
 from ..state.decisions import Compaction, newest_human
-from ..state.extract import extract_summary
 from ..state.moves import next_move
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.rolling import choose_rolling_cut, rolling_due
 from .masking import boundaries
 from .node import Node, Run, Steps, Update
-from .summariser import Summariser, SummaryRefused, messages_that_go, summary_limit
+from .summariser import Summariser, SummaryRefused, extracted_summary
 
 __all__ = ["CompactionNode", "Plan"]
 
@@ -88,9 +87,7 @@ class CompactionNode(Node):
             if plan.trigger != "overflow" and not _is_stuck(view):
                 return update | self._failed(view, error)
             log.warning("no summary could be had (%s): an extract stands in for it", error)
-            goes, limit = messages_that_go(view, plan.cut), summary_limit(view)
-            extract = extract_summary(view.decisions.summary, goes, limit)
-            record = _record(view, plan.cut, extract)
+            record = _record(view, plan.cut, extracted_summary(view, plan.cut))
             after = view_context({**state, **update, "compaction": record}, self.policy)
             if after.estimated >= view.estimated:
                 return update

@@ -4,120 +4,87 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from ..state.config import MemoryConfig
-from ..state.counting import count_text, text_of
 from ..state.cut import choose_cut, compaction_due
-from ..state.decisions import after
 from ..state.due import is_answered
-from ..state.errors import WorkspaceError
 from ..state.projection import ContextView, view_context
-from ..state.prompts import DEFAULT_FLUSH_PROMPT
 from ..state.rolling import rolling_due
-from ..state.transcript import chunked, newest_tokens, transcript
-from ..stores.ledger import LedgerMarker, append_entry, ledger_path, read_entries
-from ..stores.maintenance import maintenance_due
-from ..stores.paths import safe_segment
+from ..stores.flush_cursor import FlushCursor
 from ..stores.workspace import ScopedWorkspace
-from .identity import now
+from .background import submit
+from .end_of_call import EndOfCall, flushed
+from .extraction import Conversation, Extraction
+from .identity import now, owner_of
+from .maintenance import Maintenance
 from .memory_node import MemoryNode
-from .models import auxiliary_answer, usage_of
 from .node import Run, Steps, Update, io
 
-__all__ = ["FlushNode", "says_nothing"]
+__all__ = ["FlushNode"]
 
 log = logging.getLogger("longthread")
 
-# What a tool returned can be looked up again; what was made of it stands in the answers.
-_RESULT_CHARS = 600
-
 
 class FlushNode(MemoryNode):
-    """Appends durable facts to the ledger; says in `maintenance` whether consolidation is due.
+    """Appends durable facts to the ledger, and sees to it that ledgers are consolidated.
 
     One prompt serves its three triggers: the end of a call, a compaction that is about to hide
     messages, and an overflow. What it has covered is remembered in the workspace, so nothing is
-    read twice. A failure is logged and never fails the call.
+    read twice. At the end of a call the work, maintenance included, is left to the background
+    worker, or with `MemoryConfig(background=False)` done at once; then `maintenance` says whether
+    the `consolidation` node has something to do. A failure is logged and counted and never fails
+    the call.
     """
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
-        """Extract from what is new, append, move the cursor."""
+        """Extract from what is new, now or later."""
         memory = self.policy.memory
         if memory is None or not self.policy.remembers:
             return {}
         view = view_context(state, self.policy)
         files = self.files(run)
         moment: datetime = yield io(now, run)
-        ended = is_answered(view)
-        end = len(view.journal) if ended else _goes_through(view)
-        try:
-            hides = not ended or rolling_due(view) is not None
-            if hides or (yield io(_allowed, files, memory, moment)):
-                yield from self.extracted(view, end, files, moment, run)
-                if ended:
-                    yield io(_remember_time, files, moment)
-        except Exception as error:
-            log.warning("nothing was added to the ledger: %s", error)
-        if not ended:
+        extraction = Extraction(self.policy, self.model, self.window)
+        ended, shortens = is_answered(view), rolling_due(view) is not None
+        if not ended or shortens:
+            # What a compaction is about to hide is read first, whatever the trigger for calls is.
+            end = len(view.journal) if ended else _goes_through(view)
+            yield from flushed(extraction, _talk(view, end, files, moment, run), run)
+            if not ended:
+                return {}
+        talk = _talk(view, len(view.journal), files, moment, run)
+        maintenance = Maintenance(self.policy, self.model, self.window)
+        if memory.background:
+            self._leave(EndOfCall(extraction, maintenance, talk, run, holds=self.workspace), run)
             return {}
-        try:
-            gap = memory.consolidation_min_gap
-            return {"maintenance": True} if (yield io(maintenance_due, files, moment, gap)) else {}
-        except WorkspaceError as error:
-            log.warning("memory maintenance is put off: %s", error)
-            return {}
+        if not shortens:
+            yield from flushed(extraction, talk, run, throttle=memory)
+        return {"maintenance": True} if (yield from maintenance.due(files, moment)) else {}
 
     def extracted(
         self, view: ContextView, end: int, files: ScopedWorkspace, moment: datetime, run: Run
     ) -> Steps[None]:
-        """Append the facts in what is new before a position in the journal; move the cursor."""
-        assert self.policy.memory is not None
-        thread = run.thread_id or "no-thread"
-        cursor = f"flush/{safe_segment(thread)}"
-        record = (yield io(files.read_json, cursor)) or {}
-        done: list[str] = yield io(_covered, files, moment, thread)
-        cursor_at = after(view.journal, record.get("through"), record.get("position"))
-        start = max((cursor_at, *(after(view.journal, through) for through in done)))
-        new = view.journal[start:end]
-        if not any(m.type in ("human", "ai") and text_of(m.content).strip() for m in new):
-            return
-        first, last = new[0].id or "", new[-1].id or ""
-        window = self.window or view.window
-        known = newest_tokens("\n\n".join((yield io(_known, files, moment))), window // 4)
-        system = self.policy.memory.flush_prompt or DEFAULT_FLUSH_PROMPT
-        room = window * 3 // 4 - count_text(system) - count_text(known)
-        facts, usage = [], {"input_tokens": 0, "output_tokens": 0}
-        texts = (transcript(m, result_chars=_RESULT_CHARS) for m in new)
-        for chunk in chunked(texts, max(256, room)):
-            prompt = (
-                f"Already known:\n<known>\n{known}\n</known>\n\n"
-                f"New in the conversation:\n<conversation>\n{chunk}\n</conversation>"
-            )
-            answer = yield from auxiliary_answer(
-                self.model, run, name="flush", system=system, prompt=prompt
-            )
-            text = text_of(answer.content).strip()
-            if not says_nothing(text):
-                facts.append(text)
-            for key, tokens in usage_of(answer).items():
-                usage[key] += tokens
-        path = None
-        if facts:
-            marker = LedgerMarker(thread, first, last)
-            body = "\n".join(facts)
-            path = yield io(append_entry, files, moment, body, marker, once=True)
-        yield io(
-            files.update_json, cursor, lambda old: {**(old or {}), "through": last, "position": end}
-        )
-        run.emit("flush", path=path, messages=len(new), usage=usage)
+        """Extract from a thread up to a position in its journal; what goes wrong is logged."""
+        extraction = Extraction(self.policy, self.model, self.window)
+        yield from flushed(extraction, _talk(view, end, files, moment, run), run)
+
+    def _leave(self, job: EndOfCall, run: Run) -> None:
+        """Leave the work to the background worker: it does not delay the answer."""
+        owner, cursor = owner_of(run, self.agent), job.talk.cursor.name
+        try:
+            submit((id(self.workspace), owner, cursor), job)
+        except Exception as error:  # the process is about to end
+            log.warning("nothing was added to the ledger: %s", error)
 
 
-def says_nothing(text: str) -> bool:
-    """Whether an extraction means "nothing to write": blank, NO_REPLY in any clothing, or none."""
-    bare = text.strip().strip("`'\"*_.!()[]{}<> \n\t").removeprefix("text").strip()
-    return bare.replace(" ", "_").replace("-", "_").upper() in ("", "NO_REPLY", "NONE", "NOTHING")
+def _talk(
+    view: ContextView, end: int, files: ScopedWorkspace, moment: datetime, run: Run
+) -> Conversation:
+    cursor = FlushCursor(files, run.thread_id or "no-thread", run.namespace)
+    return Conversation(
+        files, cursor, view.journal, end, view.decisions.evictions, view.window, moment
+    )
 
 
 def _goes_through(view: ContextView) -> int:
@@ -127,28 +94,3 @@ def _goes_through(view: ContextView) -> int:
     else:
         cut = compaction_due(view) or rolling_due(view)
     return cut.position if cut is not None else 0
-
-
-def _known(files: ScopedWorkspace, moment: datetime) -> list[str]:
-    """Return what memory says already: nothing of it is to be said again."""
-    texts = [files.read_text(path) for path in ("MEMORY.md", ledger_path(moment))]
-    return [text for text in texts if text]
-
-
-def _covered(files: ScopedWorkspace, moment: datetime, thread: str) -> list[str]:
-    """Return what the ledgers themselves say is covered: a crash may have kept the cursor back."""
-    ledgers = (ledger_path(moment), ledger_path(moment - timedelta(days=1)))
-    entries = [entry for path in ledgers for entry in read_entries(files.read_text(path) or "")]
-    return [e.marker.last for e in entries if e.marker is not None and e.marker.thread == thread]
-
-
-def _allowed(files: ScopedWorkspace, memory: MemoryConfig, moment: datetime) -> bool:
-    trigger = memory.flush_trigger
-    if trigger.mode != "throttled":
-        return trigger.mode == "always"
-    last = (files.read_json("flush") or {}).get("last")
-    return last is None or moment - datetime.fromisoformat(last) >= trigger.gap
-
-
-def _remember_time(files: ScopedWorkspace, moment: datetime) -> None:
-    files.update_json("flush", lambda old: {**(old or {}), "last": moment.isoformat()})

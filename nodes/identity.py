@@ -11,7 +11,7 @@ from ..state.errors import ConfigurationError
 from ..stores.workspace import Owner
 from .node import Run
 
-__all__ = ["now", "owner_of"]
+__all__ = ["now", "owner_of", "utc_now"]
 
 
 def owner_of(run: Run, agent: str) -> Owner:
@@ -34,7 +34,15 @@ def owner_of(run: Run, agent: str) -> Owner:
 
 def now(run: Run) -> datetime:
     """Return the present moment in the zone of the call: one instant for file name and heading."""
-    return datetime.now(UTC).astimezone(_zone(_from_context(run, "timezone")))
+    return utc_now().astimezone(_zone(_from_context(run, "timezone")))
+
+
+def utc_now() -> datetime:
+    """Return what the clock says. It is asked here and nowhere else: a test can put one in place.
+
+    What is scheduled (flush, maintenance) and what is dated (ledgers, entries) goes by it.
+    """
+    return datetime.now(UTC)
 
 
 def _zone(name: str | None) -> tzinfo:

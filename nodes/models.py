@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
-from ..state.counting import text_of
 from .node import Effect, Run, Steps
 
-__all__ = ["Model", "auxiliary_answer", "call_model", "input_tokens", "usage_of"]
+__all__ = [
+    "Model",
+    "auxiliary_answer",
+    "call_model",
+    "input_tokens",
+    "stop_reason_of",
+    "usage_of",
+]
 
 Model = Runnable[Any, AIMessage] | BaseChatModel
 
@@ -50,15 +56,22 @@ def auxiliary_answer(
     return answer
 
 
-def answer_text(answer: AIMessage) -> str:
-    """Return the text of an answer."""
-    return text_of(answer.content)
-
-
 def input_tokens(answer: AIMessage) -> int | None:
     """Return the provider's count of the whole request, cached tokens included, if it gave one."""
     usage = answer.usage_metadata
     return usage["input_tokens"] or None if usage else None
+
+
+def stop_reason_of(answer: AIMessage) -> Literal["cut", "refused", "failed"] | None:
+    """Say why an answer cannot be taken as it is: cut at its token limit, refused, an error."""
+    metadata = answer.response_metadata
+    reason = metadata.get("finish_reason") or metadata.get("stop_reason") or ""
+    reason = str(reason).lower()
+    if reason in ("length", "max_tokens", "model_length", "max_output_tokens"):
+        return "cut"
+    if reason == "error":
+        return "failed"
+    return "refused" if reason in ("content_filter", "refusal", "safety") else None
 
 
 def usage_of(answer: AIMessage) -> dict[str, int]:

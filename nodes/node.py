@@ -59,6 +59,15 @@ class Run:
         saver = (self.config.get("configurable") or {}).get("__pregel_checkpointer")
         return saver if isinstance(saver, BaseCheckpointSaver) else None
 
+    @property
+    def namespace(self) -> str:
+        """Where in an outer graph the agent stands, "" for an agent that stands alone."""
+        configurable = self.config.get("configurable") or {}
+        parts = str(configurable.get("checkpoint_ns") or "").split("|")
+        if self.runtime is not None:
+            parts.pop()  # the node's own
+        return "|".join(part.partition(":")[0] for part in parts)
+
     def emit(self, event: str, **facts: Any) -> None:
         """Send an event to `stream_mode="custom"`: `{"type": event, **facts}`."""
         if self.runtime is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 from langchain_core.messages import AIMessage, AnyMessage
@@ -9,15 +10,19 @@ from langchain_core.messages import AIMessage, AnyMessage
 from ..state.config import CompactionConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import Cut
+from ..state.extract import extract_summary
 from ..state.projection import ContextView
+from ..state.redaction import RedactionError, redacted
 from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
-from ..state.transcript import chunked, transcript
+from ..state.transcript import chunked, transcript, without_secrets
 from .models import Model, auxiliary_answer, usage_of
-from .node import Run, Steps
+from .node import Run, Steps, io
 
-__all__ = ["Summariser", "SummaryRefused", "messages_that_go", "summary_limit"]
+__all__ = ["Summariser", "SummaryRefused", "extracted_summary"]
+
+log = logging.getLogger("longthread")
 
 
 class SummaryRefused(Exception):
@@ -53,17 +58,20 @@ class Summariser:
 
         Raises:
             SummaryRefused: It is blank, an error, or no shorter than what it replaces.
+            RedactionError: The redactor failed: no text has gone to the model.
         """
         config = view.policy.compaction or CompactionConfig()
         window = self.window or view.window
-        limit = min(summary_limit(view), window // 4)
-        previous = view.decisions.summary
+        limit = min(_summary_limit(view), window // 4)
+        redact = view.policy.redact
+        previous = redacted(redact, view.decisions.summary)
         template = config.summary_prompt
         if instructions and instructions.strip():
             template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
         summary, usage = previous, {"input_tokens": 0, "output_tokens": 0}
         room = window - 2 * limit - count_text(template) - window // 20
-        for chunk in chunked(map(transcript, messages_that_go(view, cut)), max(256, room)):
+        texts: list[str] = yield io(_texts, view, cut)
+        for chunk in chunked(texts, max(256, room)):
             prompt = fill(template, messages=chunk, summary=summary or "(none)", max_tokens=limit)
             answer = yield from auxiliary_answer(
                 self.model, run, name="compaction", system=None, prompt=prompt
@@ -78,12 +86,27 @@ class Summariser:
         return summary, usage
 
 
-def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
-    """Return the messages before a cut, unmasked: what was really said is what counts."""
-    evictions = view.decisions.evictions
+def extracted_summary(view: ContextView, cut: Cut) -> str:
+    """Return the summary that can be made without a model."""
+    redact = view.policy.redact
+    try:
+        previous = redacted(redact, view.decisions.summary)
+        goes = _messages_that_go(view, cut)
+    except RedactionError as error:
+        log.warning("nothing of the messages that go is kept in view: %s", error)
+        return f"[{cut.size} earlier messages are not shown: they could not be summarised.]"
+    return extract_summary(previous, goes, _summary_limit(view))
+
+
+def _messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
+    """Return the messages before a cut, unmasked: what was really said is what counts.
+
+    Secrets go before long texts are cut short: half a secret is not recognised.
+    """
+    evictions, redact = view.decisions.evictions, view.policy.redact
     return [
         as_shown(
-            view.journal[at],
+            without_secrets(view.journal[at], redact),
             masked=False,
             eviction=eviction_of(view.journal[at], evictions),
             policy=view.policy,
@@ -92,7 +115,12 @@ def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
     ]
 
 
-def summary_limit(view: ContextView) -> int:
+def _texts(view: ContextView, cut: Cut) -> list[str]:
+    redact = view.policy.redact
+    return [transcript(message, redact=redact) for message in _messages_that_go(view, cut)]
+
+
+def _summary_limit(view: ContextView) -> int:
     """Return the bound on the summary in tokens: as configured, or less in a small window."""
     config = view.policy.compaction or CompactionConfig()
     return max(64, min(config.max_summary_tokens, view.budget.conversation // 4))

@@ -16,6 +16,7 @@ from .config import (
     ToolResultEvictionConfig,
 )
 from .counting import count_schemas
+from .redaction import Redact
 
 __all__ = ["ContextPolicy"]
 
@@ -34,6 +35,8 @@ class ContextPolicy:
         tools: Schemas of the tools, as the model is sent them (OpenAI function format).
         read_tool: Name of the tool that reads an evicted text back; None: there is none.
         search_tool: Name of the tool that searches memory; None: there is none.
+        recalling_tools: Names of the tools whose results are memory or past threads: what they say
+            is never extracted as new.
         structured: Whether the answer is asked for once more, in the shape of a schema.
         direct_tools: Names of the tools whose result ends the call (`return_direct=True`).
         eviction: See `ToolResultEvictionConfig`; None: off.
@@ -50,6 +53,9 @@ class ContextPolicy:
     tools: tuple[Mapping[str, Any], ...] = ()
     read_tool: str | None = None
     search_tool: str | None = None
+    recalling_tools: frozenset[str] = frozenset(
+        {"memory_search", "memory_get", "memory_read", "thread_search", "thread_history"}
+    )
     structured: bool = False
     direct_tools: frozenset[str] = frozenset()
     eviction: ToolResultEvictionConfig | None = None
@@ -83,6 +89,11 @@ class ContextPolicy:
     def memory_in_system(self) -> bool:
         """Whether memory joins the system prompt instead of the reference message."""
         return self.memory is not None and self.memory.placement == "system"
+
+    @property
+    def redact(self) -> Redact | None:
+        """What takes secrets out of a text before a model on the side or a memory file gets it."""
+        return self.memory.redact if self.memory is not None else None
 
     @property
     def tools_tokens(self) -> int:

@@ -4,55 +4,114 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from .counting import count_text, is_media, text_of
+from .redaction import Redact, redacted, redacted_values
 from .text import clip_end, clip_start, head_and_tail, well_formed
 
-__all__ = ["chunked", "message_text", "newest_tokens", "role_of", "transcript"]
+__all__ = [
+    "chunked",
+    "message_text",
+    "newest_tokens",
+    "role_of",
+    "transcript",
+    "without_secrets",
+]
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool"}
 
 
-def transcript(message: AnyMessage, *, result_chars: int | None = None) -> str:
+M = TypeVar("M", bound=BaseMessage)
+
+
+def without_secrets(message: M, redact: Redact | None) -> M:
+    """Return a message with every text in it redacted; attachments stay.
+
+    Raises:
+        RedactionError: The redactor failed.
+    """
+    if redact is None:
+        return message
+    content: Any = message.content
+    if isinstance(content, str):
+        content = redacted(redact, content)
+    else:
+        content = [b if is_media(b) else redacted_values(redact, b) for b in content]
+    update: dict[str, Any] = {"content": content}
+    if isinstance(message, AIMessage):
+        update["tool_calls"] = [
+            {**call, "args": redacted_values(redact, call["args"])} for call in message.tool_calls
+        ]
+        update["invalid_tool_calls"] = [
+            {**call, "args": redacted(redact, str(call["args"]))}
+            for call in message.invalid_tool_calls
+        ]
+    return message.model_copy(update=update)
+
+
+def transcript(
+    message: BaseMessage, *, result_chars: int | None = None, redact: Redact | None = None
+) -> str:
     """Render one message: its role, its text, its calls, a marker for each attachment.
 
     Args:
         message: The message.
-        result_chars: Characters of a tool result to show, head and tail; None: all.
+        result_chars: Characters of a tool result, and of each call's arguments, to show, head and
+            tail; None: all.
+        redact: Takes secrets out, before anything is cut: half a secret is not recognised.
+
+    Raises:
+        RedactionError: The redactor failed.
     """
-    said = message_text(message, result_chars=result_chars)
+    said = message_text(message, result_chars=result_chars, redact=redact)
     return f"[{role_of(message)}]\n{said}" if said else f"[{role_of(message)}]"
 
 
-def role_of(message: AnyMessage) -> str:
+def role_of(message: BaseMessage) -> str:
     """Name who speaks: user, assistant, system, or the tool by its name."""
     role = _ROLES.get(message.type, message.type)
     return f"{role} {message.name}" if isinstance(message, ToolMessage) and message.name else role
 
 
-def message_text(message: AnyMessage, *, result_chars: int | None = None) -> str:
+def message_text(
+    message: BaseMessage, *, result_chars: int | None = None, redact: Redact | None = None
+) -> str:
     """Return what a message says: its text, a marker for each attachment, its calls.
 
     Args:
         message: The message.
-        result_chars: Characters of a tool result to show, head and tail; None: all.
+        result_chars: As for `transcript`.
+        redact: As for `transcript`.
+
+    Raises:
+        RedactionError: The redactor failed.
     """
-    text = text_of(message.content)
-    if isinstance(message, ToolMessage) and result_chars is not None and len(text) > result_chars:
-        head, tail = head_and_tail(text, result_chars // 2)
-        text = f"{head}\n[… {len(text) - len(head) - len(tail):,} characters …]\n{tail}"
+    message = without_secrets(message, redact)
+    text = redacted(redact, text_of(message.content))
+    if isinstance(message, ToolMessage):
+        text = _shortened(text, result_chars)
     lines = [text] if text.strip() else []
     if not isinstance(message.content, str):
         lines += [f"[attachment: {b.get('type')}]" for b in message.content if is_media(b)]
     if isinstance(message, AIMessage):
         for call in message.tool_calls:
             arguments = json.dumps(call["args"], ensure_ascii=False, default=str)
-            lines.append(f"[calls {call['name']} {arguments}]")
+            arguments = redacted(redact, arguments)  # beside its name, a value is more telling
+            lines.append(f"[calls {call['name']} {_shortened(arguments, result_chars)}]")
         for invalid in message.invalid_tool_calls:
-            lines.append(f"[calls {invalid['name']} {invalid['args']}]")
+            arguments = _shortened(str(invalid["args"]), result_chars)
+            lines.append(f"[calls {invalid['name']} {arguments}]")
     return well_formed("\n".join(lines))
+
+
+def _shortened(text: str, length: int | None) -> str:
+    if length is None or len(text) <= length:
+        return text
+    head, tail = head_and_tail(text, length // 2)
+    return f"{head}\n[… {len(text) - len(head) - len(tail):,} characters …]\n{tail}"
 
 
 def chunked(texts: Iterable[str], max_tokens: int) -> list[str]:

@@ -28,10 +28,15 @@ __all__ = [
     "LedgerEntry",
     "LedgerMarker",
     "append_entry",
+    "format_ledger_entry",
     "has_marker",
     "ledger_date",
+    "ledger_header",
     "ledger_path",
+    "markers_of",
     "read_entries",
+    "split_entries",
+    "without_markers",
     "without_thread",
 ]
 
@@ -132,14 +137,24 @@ def append_entry(
         WorkspaceError: The file cannot be written.
     """
     path = ledger_path(moment, scope)
+    text = format_ledger_entry(moment, body, marker)
+    unless = partial(has_marker, marker=marker) if once and marker is not None else None
+    workspace.append_text(path, text, header=ledger_header(moment), unless=unless)
+    return path
+
+
+def ledger_header(moment: datetime) -> str:
+    """Return what the ledger of a day begins with."""
+    return f"# {moment.date().isoformat()}\n\n"
+
+
+def format_ledger_entry(moment: datetime, body: str, marker: LedgerMarker | None = None) -> str:
+    """Return an entry as it stands in a ledger, the blank line after it included."""
     lines = [f"## {moment:%H:%M}"]
     if marker is not None:
         lines.append(str(marker))
     lines += [escape_lines(body.strip("\n"), _is_structure), "", ""]
-    unless = partial(has_marker, marker=marker) if once and marker is not None else None
-    header = f"# {moment.date().isoformat()}\n\n"
-    workspace.append_text(path, "\n".join(lines), header=header, unless=unless)
-    return path
+    return "\n".join(lines)
 
 
 def read_entries(text: str) -> list[LedgerEntry]:
@@ -148,7 +163,7 @@ def read_entries(text: str) -> list[LedgerEntry]:
     What stands before the first heading is no entry. Headings without a marker, written by hand,
     start an entry too.
     """
-    return [entry for piece in _pieces(text) if (entry := _parse(piece)) is not None]
+    return [entry for piece in split_entries(text) if (entry := _parse(piece)) is not None]
 
 
 def has_marker(text: str, marker: LedgerMarker) -> bool:
@@ -156,24 +171,44 @@ def has_marker(text: str, marker: LedgerMarker) -> bool:
 
     A last entry without a final newline was cut short by a crash and does not count.
     """
-    pieces = _pieces(text)
+    pieces = split_entries(text)
     if not text.endswith("\n"):
         pieces.pop()
     return any(entry.marker == marker for entry in map(_parse, pieces) if entry is not None)
 
 
+def markers_of(text: str, thread: str) -> list[LedgerMarker]:
+    """Return the markers of a thread's entries in the order of the file.
+
+    An entry that a crash has cut short lacks the blank line at its end, whatever was appended
+    after it, and does not count.
+    """
+    found = []
+    for piece in split_entries(text):
+        entry = _parse(piece) if piece.replace("\r", "").endswith("\n\n") else None
+        if entry is not None and entry.marker is not None and entry.marker.thread == thread:
+            found.append(entry.marker)
+    return found
+
+
+def without_markers(text: str) -> str:
+    """Return a ledger, or a part of one, as it is shown to a model: where it came from is left
+    out."""
+    return "".join(line for line in split_lines(text) if not _MARKER.fullmatch(line))
+
+
 def without_thread(text: str, thread: str) -> str:
     """Return a ledger without the entries of one thread; all else stays byte for byte."""
     kept = []
-    for piece in _pieces(text):
+    for piece in split_entries(text):
         entry = _parse(piece)
         if entry is None or entry.marker is None or entry.marker.thread != thread:
             kept.append(piece)
     return "".join(kept)
 
 
-def _pieces(text: str) -> list[str]:
-    """Cut before every heading; the pieces joined are the text."""
+def split_entries(text: str) -> list[str]:
+    """Return a ledger cut before every heading; the pieces joined are the text."""
     pieces: list[list[str]] = [[]]
     for line in split_lines(text):
         if _HEADING.match(line):

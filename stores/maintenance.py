@@ -1,7 +1,8 @@
 """What of the ledgers MEMORY.md has not taken in yet, and when that was last looked at.
 
 The record goes by content: for each ledger, the length consumed and the hash of that much text.
-File times say nothing after a copy, a checkout or a restore.
+File times say nothing after a copy, a checkout or a restore. Each scope has a record of its own, so
+that the one that agents share is looked after by whichever comes first.
 """
 
 from __future__ import annotations
@@ -10,11 +11,29 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any, Literal, TypeAlias
 
 from .ledger import ledger_date
 from .workspace import ScopedWorkspace
 
-__all__ = ["NewText", "maintenance_due", "new_ledger_text", "record_maintenance"]
+__all__ = [
+    "Consumed",
+    "NewText",
+    "Scope",
+    "consumed_of",
+    "digest_of",
+    "maintenance_due",
+    "mark_consumed",
+    "memory_path",
+    "move_consumed",
+    "new_ledger_text",
+    "record_maintenance",
+    "scoped_path",
+]
+
+Scope: TypeAlias = Literal["agent", "global"]
+Consumed: TypeAlias = dict[str, dict[str, Any]]
+"""Path of a ledger to the length of it that MEMORY.md has taken in, and the hash of that much."""
 
 _RECORD = "maintenance"
 
@@ -25,60 +44,114 @@ class NewText:
 
     Args:
         path: The ledger.
-        text: The new text.
-        length: Characters of the ledger up to the end of it.
-        digest: Hash of that much text.
+        whole: All of its text.
+        start: Where the new text begins.
     """
 
     path: str
-    text: str
-    length: int
-    digest: str
+    whole: str
+    start: int
+
+    @property
+    def text(self) -> str:
+        """The new text."""
+        return self.whole[self.start :]
+
+    def consumed(self, length: int | None = None) -> Consumed:
+        """Return what to record once so many characters of the ledger (None: all) are taken in."""
+        text = self.whole[:length]
+        return {self.path: {"length": len(text), "digest": digest_of(text)}}
 
 
-def maintenance_due(files: ScopedWorkspace, moment: datetime, gap: timedelta) -> bool:
-    """Whether maintenance may run now: never yet, or at least `gap` ago."""
-    last = (files.read_json(_RECORD) or {}).get("last")
-    return last is None or moment - datetime.fromisoformat(last) >= gap
+def scoped_path(name: str, scope: Scope) -> str:
+    """Return the path or the record's name in a scope: `global/` before it, or nothing."""
+    return f"global/{name}" if scope == "global" else name
 
 
-def new_ledger_text(files: ScopedWorkspace) -> list[NewText]:
-    """Return what is new in each ledger, the oldest first.
+def memory_path(scope: Scope) -> str:
+    """Return the path of the MEMORY.md of a scope."""
+    return scoped_path("MEMORY.md", scope)
+
+
+def maintenance_due(
+    files: ScopedWorkspace, moment: datetime, gap: timedelta, scope: Scope = "agent"
+) -> bool:
+    """Whether maintenance may run now: never yet, or at least `gap` ago (or in the future)."""
+    last = _moment((files.read_json(scoped_path(_RECORD, scope)) or {}).get("last"))
+    return last is None or moment - last >= gap or last > moment
+
+
+def record_maintenance(files: ScopedWorkspace, moment: datetime, scope: Scope = "agent") -> None:
+    """Remember that maintenance was tried, whatever came of it."""
+    files.update_json(
+        scoped_path(_RECORD, scope), lambda old: {**(old or {}), "last": moment.isoformat()}
+    )
+
+
+def new_ledger_text(files: ScopedWorkspace, scope: Scope = "agent") -> list[NewText]:
+    """Return what is new in each ledger, archived ones included, the oldest first.
 
     A ledger whose consumed part has changed, and all of them when MEMORY.md is gone, count as new.
     """
-    consumed: Mapping[str, Mapping[str, object]] = {}
-    if files.exists("MEMORY.md"):
-        consumed = (files.read_json(_RECORD) or {}).get("consumed") or {}
+    consumed = consumed_of(files, scope)
     found = []
-    for path in files.list_files("memory"):
+    for path in files.list_files(scoped_path("memory", scope)):
         text = files.read_text(path) if ledger_date(path) else None
-        if not text:
+        if text and (new := _new_in(path, text, consumed)) is not None:
+            found.append(new)
+    return sorted(found, key=lambda new: (str(ledger_date(new.path)), new.path))
+
+
+def _new_in(path: str, text: str, consumed: Mapping[str, Any]) -> NewText | None:
+    # A ledger that a crash has left half-way to the archive is still known by its old path.
+    for key in (path, path.replace("memory/archive/", "memory/")):
+        known = consumed.get(key)
+        length = known.get("length") if isinstance(known, Mapping) else None
+        if not isinstance(length, int) or not 0 < length <= len(text):
             continue
-        known = consumed.get(path) or {}
-        length = known.get("length")
-        start = length if isinstance(length, int) and length <= len(text) else 0
-        if start and _digest(text[:start]) != known.get("digest"):
-            start = 0
-        if text[start:].strip():
-            found.append(NewText(path, text[start:], len(text), _digest(text)))
-    return found
+        if digest_of(text[:length]) == consumed[key].get("digest"):
+            return NewText(path, text, length) if text[length:].strip() else None
+    return NewText(path, text, 0) if text.strip() else None
 
 
-def record_maintenance(
-    files: ScopedWorkspace, moment: datetime, merged: list[NewText] | None = None
+def consumed_of(files: ScopedWorkspace, scope: Scope = "agent") -> Consumed:
+    """Return what MEMORY.md has taken in of each ledger: nothing if there is no MEMORY.md."""
+    if not files.exists(memory_path(scope)):
+        return {}
+    consumed = (files.read_json(scoped_path(_RECORD, scope)) or {}).get("consumed")
+    return dict(consumed) if isinstance(consumed, dict) else {}
+
+
+def mark_consumed(files: ScopedWorkspace, consumed: Mapping[str, Any], scope: Scope) -> None:
+    """Record what MEMORY.md has taken in, in place of what was recorded before."""
+    files.update_json(
+        scoped_path(_RECORD, scope), lambda old: {**(old or {}), "consumed": dict(consumed)}
+    )
+
+
+def move_consumed(
+    files: ScopedWorkspace, path: str, new: NewText, scope: Scope, *, done: bool
 ) -> None:
-    """Remember that maintenance ran, and what MEMORY.md has taken in."""
-    taken = {new.path: {"length": new.length, "digest": new.digest} for new in merged or ()}
+    """Record that a ledger goes, or with `done` has gone, to another path with all it holds."""
 
-    def updated(old: dict[str, object] | None) -> dict[str, object]:
+    def moved(old: Mapping[str, Any] | None) -> dict[str, Any]:
         record = dict(old or {})
-        consumed = record.get("consumed")
-        known = consumed if isinstance(consumed, dict) else {}
-        return {**record, "last": moment.isoformat(), "consumed": {**known, **taken}}
+        consumed = {**(record.get("consumed") or {}), **new.consumed()}
+        if done:
+            consumed.pop(path, None)
+        return {**record, "consumed": consumed}
 
-    files.update_json(_RECORD, updated)
+    files.update_json(scoped_path(_RECORD, scope), moved)
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """Return the hash that names a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo is not None else None

@@ -74,7 +74,7 @@ class Session:
             context_window=BELIEVED,
             masking=MaskingConfig(turns=4),
             compaction=CompactionConfig(trigger_messages=0, model=aside),
-            memory=MemoryConfig(model=aside, consolidation_max_tokens=1_000),
+            memory=MemoryConfig(model=aside, consolidation_max_tokens=1_000, background=False),
         )
         self.policy = context_policy(self.graph)
         self._meter.tools = self._whole.tools = self.policy.tools_tokens

@@ -12,10 +12,13 @@ from agents import Scripted, agent, calls, contents, nodes_run, say, thread
 from langchain_core.messages import AIMessage, BaseMessage
 
 from longthread import FlushTrigger, MemoryConfig
-from longthread.nodes.flush import says_nothing
 from longthread.state.errors import ConfigurationError
+from longthread.state.facts import says_nothing
 
 HOME = "workspace/users/_default/agents/agent"
+
+
+TODAY = f" <!-- {datetime.now(UTC):%Y-%m-%d} -->"
 
 
 def ledger(tmp_path: Path) -> str:
@@ -53,7 +56,7 @@ def test_memory_over_its_budget_loses_the_oldest_entries_and_says_so(tmp_path: P
     memory.parent.mkdir(parents=True)
     memory.write_text("".join(f"- Fact number {n}, which is a fact.\n" for n in range(500)))
     script = Scripted("ok")
-    agent(script, tmp_path, memory=MemoryConfig(max_reference_tokens=500)).invoke(
+    agent(script, tmp_path, memory=MemoryConfig(background=False, max_reference_tokens=500)).invoke(
         say("hi"), thread()
     )
     reference = str(script.requests[0][0].content)
@@ -127,7 +130,7 @@ def test_each_message_is_extracted_from_once(tmp_path: Path) -> None:
     assert ["first words" in text for text in asked] == [True, False]
     assert ["second words" in text for text in asked] == [False, True]
     assert "A fact." in asked[1]  # today's ledger, so that it is not said again
-    assert ledger(tmp_path).count("- A fact.") == 2
+    assert ledger(tmp_path).count("- A fact.") == 1  # word for word, it is not written again
 
 
 def test_the_extraction_is_not_shown_memory_as_conversation(tmp_path: Path) -> None:
@@ -158,7 +161,7 @@ def test_a_failing_extraction_never_fails_the_call(
 
 
 def test_never_still_maintains_and_still_flushes_before_compaction(tmp_path: Path) -> None:
-    memory = MemoryConfig(flush_trigger=FlushTrigger.never())
+    memory = MemoryConfig(background=False, flush_trigger=FlushTrigger.never())
     script = Scripted("ok", facts="- A fact.")
     graph = agent(script, tmp_path, memory=memory)
     ran = nodes_run(graph, say("hi"), thread())
@@ -167,7 +170,9 @@ def test_never_still_maintains_and_still_flushes_before_compaction(tmp_path: Pat
 
 
 def test_throttled_runs_first_and_then_waits(tmp_path: Path) -> None:
-    memory = MemoryConfig(flush_trigger=FlushTrigger.throttled(timedelta(hours=1)))
+    memory = MemoryConfig(
+        background=False, flush_trigger=FlushTrigger.throttled(timedelta(hours=1))
+    )
     script = Scripted("ok", facts=RuntimeError("failed"))
     graph = agent(script, tmp_path, memory=memory)
     graph.invoke(say("one"), thread())
@@ -178,7 +183,7 @@ def test_throttled_runs_first_and_then_waits(tmp_path: Path) -> None:
 
 
 def test_consolidation_asks_no_model_when_no_ledger_text_is_new(tmp_path: Path) -> None:
-    memory = MemoryConfig(consolidation_min_gap=timedelta(0))
+    memory = MemoryConfig(background=False, consolidation_min_gap=timedelta(0))
     script = Scripted("ok", facts="- A fact.", memory="- A fact.")
     graph = agent(script, tmp_path, memory=memory)
     graph.invoke(say("one"), thread())
@@ -188,7 +193,7 @@ def test_consolidation_asks_no_model_when_no_ledger_text_is_new(tmp_path: Path) 
 
 
 def test_consolidation_merges_only_what_is_new(tmp_path: Path) -> None:
-    memory = MemoryConfig(consolidation_min_gap=timedelta(0))
+    memory = MemoryConfig(background=False, consolidation_min_gap=timedelta(0))
     script = Scripted("ok", facts="- Fact one.", memory="- Fact one.")
     graph = agent(script, tmp_path, memory=memory)
     graph.invoke(say("one"), thread())
@@ -197,7 +202,9 @@ def test_consolidation_merges_only_what_is_new(tmp_path: Path) -> None:
     ledgers = str(script.asked["memory"][1][-1].content).split("<ledgers>")[1]
     assert "Fact two." in ledgers
     assert "Fact one." not in ledgers
-    assert (tmp_path / HOME / "MEMORY.md").read_text() == "- Fact one.\n- Fact two.\n"
+    assert (tmp_path / HOME / "MEMORY.md").read_text() == (
+        f"- Fact one.{TODAY}\n- Fact two.{TODAY}\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -228,7 +235,7 @@ def test_a_consolidation_that_drops_most_entries_is_refused(tmp_path: Path) -> N
 def test_a_fenced_answer_is_unwrapped(tmp_path: Path) -> None:
     script = Scripted("ok", facts="- A fact.", memory="```markdown\n- A fact.\n```")
     agent(script, tmp_path).invoke(say("hi"), thread())
-    assert (tmp_path / HOME / "MEMORY.md").read_text() == "- A fact.\n"
+    assert (tmp_path / HOME / "MEMORY.md").read_text() == f"- A fact.{TODAY}\n"
 
 
 def test_an_entry_saved_while_the_model_was_at_work_survives(tmp_path: Path) -> None:
@@ -241,7 +248,7 @@ def test_an_entry_saved_while_the_model_was_at_work_survives(tmp_path: Path) -> 
     memory.parent.mkdir(parents=True)
     memory.write_text("- Old.\n")
     agent(Scripted("ok", facts="- A fact.", memory=slowly), tmp_path).invoke(say("hi"), thread())
-    assert memory.read_text() == "- Old.\n- A fact.\n- Saved meanwhile.\n"
+    assert memory.read_text() == f"- Old.\n- A fact.{TODAY}\n- Saved meanwhile.\n"
 
 
 def test_file_and_heading_come_from_one_instant_in_the_callers_zone(tmp_path: Path) -> None:

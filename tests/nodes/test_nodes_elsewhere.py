@@ -31,7 +31,7 @@ POLICY = ContextPolicy(
     eviction=ToolResultEvictionConfig(),
     masking=MaskingConfig(turns=1, batch=1),
     compaction=CompactionConfig(),
-    memory=MemoryConfig(),
+    memory=MemoryConfig(background=False),
 )
 
 
@@ -131,7 +131,7 @@ async def test_consolidation_alone(tmp_path: Path) -> None:
     script = Scripted(memory="- Kim likes tea.")
     await both(ConsolidationNode(POLICY, files, script.model), {"messages": work(1)})
     [memory] = tmp_path.rglob("MEMORY.md")
-    assert memory.read_text() == "- Kim likes tea.\n"
+    assert memory.read_text() == "- Kim likes tea. <!-- 2026-03-02 -->\n"
     assert len(script.asked["memory"]) == 1  # the second run found nothing new
 
 

@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
-from longthread import create_agent_graph
+from longthread import MemoryConfig, create_agent_graph
 from longthread.graphs.compiled import AgentGraph
 from longthread.graphs.scripted import ScriptedModel
 
@@ -101,8 +101,12 @@ def look(at: str) -> str:
 def agent(
     script: Scripted, tmp_path: Path, tools: Sequence[Any] = (look,), **options: Any
 ) -> AgentGraph:
-    """Make an agent with an in-memory checkpointer and a workspace of its own."""
+    """Make an agent with an in-memory checkpointer and a workspace of its own.
+
+    Its memory work is done before a call returns, unless `memory` says otherwise.
+    """
     options.setdefault("checkpointer", InMemorySaver())
+    options.setdefault("memory", MemoryConfig(background=False))
     return create_agent_graph(script.model, tools, workspace=tmp_path / "workspace", **options)
 
 

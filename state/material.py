@@ -1,0 +1,37 @@
+"""Material between tags, for a model that has to tell it from its instructions.
+
+Text that looks like one of the tags would end the material early: its `<` is written as `&lt;`.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["material", "without_reference"]
+
+_TAGS = ("known", "conversation", "memory", "ledgers")
+_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_TAGS)})\s*>)", re.IGNORECASE)
+_FRAME, _FRAME_ENDS = "<HARNESS_CONTEXT>", "</HARNESS_CONTEXT>"
+
+
+def material(tag: str, text: str) -> str:
+    """Return a text between an opening and a closing tag, each on a line of its own.
+
+    Args:
+        tag: `known`, `conversation`, `memory` or `ledgers`.
+        text: Any text.
+    """
+    assert tag in _TAGS, tag
+    return f"<{tag}>\n{_TAG.sub('&lt;', text)}\n</{tag}>"
+
+
+def without_reference(text: str) -> str:
+    """Return a text without our own reference blocks: memory that was shown is not said anew."""
+    parts = []
+    while (start := text.find(_FRAME)) >= 0:
+        end = text.find(_FRAME_ENDS, start)
+        if end < 0:
+            break
+        parts.append(text[:start])
+        text = text[end + len(_FRAME_ENDS) :]
+    return "".join([*parts, text])

@@ -1,0 +1,192 @@
+"""Replacing MEMORY.md by what was made of it, while others go on saving to it.
+
+Making the new text takes a model minutes, so the file is not locked meanwhile. What has changed in
+it since is found entry by entry and kept. Before the file is replaced, a record says what is about
+to happen; a crash on either side of the replacement is then told from the file itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from ..state.errors import WorkspaceError
+from ..state.facts import normalised
+from ..state.text import well_formed
+from .maintenance import (
+    Consumed,
+    Scope,
+    consumed_of,
+    mark_consumed,
+    memory_path,
+    scoped_path,
+)
+from .memory_file import MemoryPart, entry_body, split_memory
+from .workspace import JsonRecord, ScopedWorkspace
+
+__all__ = ["Version", "brought_up_to_date", "rewrite_memory", "settle_rewrite", "versions_of"]
+
+Version = dict[str, Any]
+"""A rewrite: `run`, `at`, the text `before` (None: no file) and `after`, what was `consumed`."""
+
+_RECORD = "undo"
+_KEPT = 5
+# Somebody else saves an entry every time, just in between.
+_ATTEMPTS = 50
+
+
+def rewrite_memory(
+    files: ScopedWorkspace,
+    scope: Scope,
+    base: str | None,
+    text: str,
+    *,
+    consumed: Consumed,
+    run: str,
+    moment: datetime,
+) -> bool:
+    """Replace MEMORY.md, keep what was saved since, and record what it has taken in.
+
+    Args:
+        files: The owner's files.
+        scope: Whose MEMORY.md.
+        base: The text that the new one was made from; None: there was no file.
+        text: The new text.
+        consumed: What the new text has taken in of all ledgers.
+        run: Names the consolidation: several rewrites of one are undone together.
+        moment: Now.
+
+    Returns:
+        False if somebody else has rewritten the file as a whole meanwhile; nothing is changed then,
+        and the new text has to be made again.
+
+    Raises:
+        WorkspaceError: The file or a record cannot be written.
+    """
+    path = memory_path(scope)
+    for _ in range(_ATTEMPTS):
+        current = files.read_text(path)
+        merged = brought_up_to_date(base, text, current)
+        if merged is None:
+            return False
+        merged = well_formed(merged)
+        version: Version = {
+            "run": run,
+            "at": moment.isoformat(),
+            "before": current,
+            "after": merged,
+            "consumed": consumed_of(files, scope),
+        }
+        pending = {"version": version, "consumed": consumed}
+        files.update_json(
+            scoped_path(_RECORD, scope),
+            lambda old, pending=pending: {**(old or {}), "pending": pending},  # type: ignore[misc]
+        )
+        if _replaced(files, path, current, merged):
+            _finish(files, scope, pending)
+            return True
+    raise WorkspaceError(f"{path} is changed all the time: it could not be rewritten")
+
+
+def settle_rewrite(files: ScopedWorkspace, scope: Scope) -> None:
+    """Finish, or forget, a rewrite that a crash has interrupted."""
+    pending = (files.read_json(scoped_path(_RECORD, scope)) or {}).get("pending")
+    if pending is None:
+        return
+    text = files.read_text(memory_path(scope))
+    after = pending["version"]["after"]
+    if text is not None and text.startswith(after):
+        _finish(files, scope, pending)
+    else:
+        files.update_json(scoped_path(_RECORD, scope), _without_pending)
+
+
+def versions_of(files: ScopedWorkspace, scope: Scope) -> list[Version]:
+    """Return the rewrites that can be undone, the last one last."""
+    versions = (files.read_json(scoped_path(_RECORD, scope)) or {}).get("versions")
+    return list(versions) if isinstance(versions, list) else []
+
+
+def brought_up_to_date(base: str | None, text: str, current: str | None) -> str | None:
+    """Return a text made from `base` with what has happened to the file since.
+
+    Args:
+        base: What the text was made from; None: there was no file.
+        text: The text.
+        current: What the file holds now.
+
+    Returns:
+        The text with the entries that were added since, and without those that were taken away.
+        None if most of the entries are others: then that is a rewrite, not a change.
+    """
+    before, now = base or "", current or ""
+    if now == before:
+        return text
+    tail = now[len(before) :]
+    if now.startswith(before) and (not before or before.endswith("\n") or tail[0] == "\n"):
+        return (text if tail[0] == "\n" else _lines(text)) + tail
+    old, new = Counter(_names(before)), Counter(_names(now))
+    gone, left = old - new, new - old
+    if current is None or gone.total() * 2 > old.total():
+        return None
+    added = []
+    for part in reversed(split_memory(now)):
+        name = _name(part)
+        if name is not None and left[name] > 0:
+            left[name] -= 1
+            added.append(part.text)
+    kept = [part.text for part in split_memory(text) if _name(part) not in gone]
+    return _lines("".join(kept)) + "".join(map(_lines, reversed(added)))
+
+
+def _replaced(files: ScopedWorkspace, path: str, current: str | None, text: str) -> bool:
+    """Replace the file if it is still what it was."""
+    same = False
+
+    def replacement(now: str | None) -> str | None:
+        nonlocal same
+        same = now == current
+        return text if same else None
+
+    files.update_text(path, replacement)
+    return same
+
+
+def _finish(files: ScopedWorkspace, scope: Scope, pending: Mapping[str, Any]) -> None:
+    """Record what the file has taken in, and keep the version before for undo."""
+    mark_consumed(files, pending["consumed"], scope)
+    new: Version = pending["version"]
+
+    def finished(record: JsonRecord | None) -> JsonRecord:
+        versions = list((record or {}).get("versions") or [])
+        if versions and versions[-1]["run"] == new["run"]:
+            # One consolidation in several steps: what was saved in between belongs to neither.
+            first = versions.pop()
+            saved = brought_up_to_date(first["after"], first["before"] or "", new["before"])
+            versions.append(
+                {**new, "before": saved or first["before"], "consumed": first["consumed"]}
+            )
+        else:
+            versions.append(new)
+        return {**_without_pending(record), "versions": versions[-_KEPT:]}
+
+    files.update_json(scoped_path(_RECORD, scope), finished)
+
+
+def _without_pending(record: JsonRecord | None) -> JsonRecord:
+    return {key: value for key, value in (record or {}).items() if key != "pending"}
+
+
+def _names(text: str) -> list[str]:
+    return [name for part in split_memory(text) if (name := _name(part)) is not None]
+
+
+def _name(part: MemoryPart) -> str | None:
+    """Return what an entry is told from others by; None for what is no entry."""
+    return normalised(entry_body(part)) if part.is_entry else None
+
+
+def _lines(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
