@@ -8,6 +8,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from longthread.apps.context_history import (
+        ContextPoint,
+        acontext_history,
+        context_history,
+    )
+    from longthread.apps.context_plot import plot_context
     from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
     from longthread.graphs.manual_compaction import (
         CompactionResult,
@@ -42,6 +48,7 @@ __all__ = [
     "DEFAULT_SUMMARY_PROMPT",
     "CompactionConfig",
     "CompactionResult",
+    "ContextPoint",
     "FlushTrigger",
     "LocalWorkspace",
     "LongthreadError",
@@ -56,17 +63,22 @@ __all__ = [
     "ToolResultEvictionConfig",
     "TruncateArgsConfig",
     "acompact_thread",
+    "acontext_history",
     "build_agent_graph",
     "classify_overflow",
     "compact_thread",
+    "context_history",
     "context_policy",
     "create_agent_graph",
     "is_context_overflow",
+    "plot_context",
     "project_context",
 ]
 
 # Imported when first used: `longthread --help` and `import longthread` need no LangGraph.
 _HOMES = {
+    "apps.context_history": ("ContextPoint", "acontext_history", "context_history"),
+    "apps.context_plot": ("plot_context",),
     "graphs.agent": ("build_agent_graph", "context_policy", "create_agent_graph"),
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
     "state.channels": ("ThreadContext", "ThreadState"),

@@ -3,14 +3,16 @@
     python -m benchmarks.opening [--lengths 5000 50000] [--batch 200] [--unsealed]
 
 The thread is made by real calls, each of which brings `--batch` messages, so that compaction and
-sealing happen as they do in the field. What is timed is one more question and its answer, each with
-the database opened anew. Milliseconds of the clock; compare them as ratios within one run.
+sealing happen as they do in the field. What is timed is one more question and its answer, each time
+on a fresh copy of the database: how much is live depends on how long ago the last seal was, and at
+5,000 none has been. Milliseconds of the clock; compare them as ratios within one run.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import shutil
 import statistics
 import tempfile
 import time
@@ -46,25 +48,32 @@ def graph_of(folder: Path, saver: SqliteSaver, journal_window: int | None) -> An
 
 
 def grow(folder: Path, length: int, batch: int, journal_window: int | None) -> None:
-    """Make a thread of at least that many messages."""
+    """Make a thread of that many messages."""
     with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
         graph = graph_of(folder, saver, journal_window)
         made = 0
         while made < length:
             new: list[BaseMessage] = []
-            for at in range(made, made + batch, 2):
+            for at in range(made, min(made + batch, length - 2), 2):
                 new += [HumanMessage(f"What of {at}? " * 8), AIMessage(f"Of {at}: little. " * 12)]
             graph.invoke({"messages": [*new, HumanMessage("And so?")]}, THREAD)
             made += len(new) + 2
 
 
-def one_more_call(folder: Path, journal_window: int | None) -> float:
-    """Return the seconds of one more call, the database opened anew."""
+def one_more_call(made: Path, journal_window: int | None) -> tuple[float, int]:
+    """Return the seconds of one more call on a copy of a thread, and how much of it was live."""
+    folder = Path(tempfile.mkdtemp(prefix="longthread-bench-"))
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
+        graph = graph_of(folder, saver, journal_window)
+        live = len(graph.get_state(THREAD).values["messages"])
     with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
         graph = graph_of(folder, saver, journal_window)
         started = time.perf_counter()
         graph.invoke({"messages": [HumanMessage("One more?")]}, THREAD)
-        return time.perf_counter() - started
+        taken = time.perf_counter() - started
+    shutil.rmtree(folder)
+    return taken, live
 
 
 def main() -> None:
@@ -78,18 +87,22 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.getLogger("longthread").setLevel(logging.ERROR)
     windows = [arguments.journal_window, *([None] if arguments.unsealed else [])]
-    print(f"{'messages':>10}{'journal_window':>16}{'one more call':>16}{'ratio':>8}{'MB':>8}")
+    print(
+        f"{'messages':>10}{'journal_window':>16}{'live':>8}{'one more call':>16}"
+        f"{'ratio':>8}{'MB':>8}"
+    )
     for window in windows:
         first = None
         for length in arguments.lengths:
             with tempfile.TemporaryDirectory(prefix="longthread-bench-") as name:
                 folder = Path(name)
                 grow(folder, length, arguments.batch, window)
-                times = [one_more_call(folder, window) for _ in range(arguments.repeat)]
+                calls = [one_more_call(folder, window) for _ in range(arguments.repeat)]
                 size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
-            taken = statistics.median(times)
+            taken, live = statistics.median(t for t, _ in calls), calls[0][1]
             first = first or taken
-            row = f"{length:>10}{window or 'none':>16}{taken * 1_000:>13.1f} ms"
+            row = f"{length:>10}{window or 'none':>16}{live:>8}"
+            row += f"{taken * 1_000:>13.1f} ms"
             print(f"{row}{taken / first:>8.2f}{size:>8.1f}")
 
 

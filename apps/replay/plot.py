@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...state.errors import ConfigurationError
+from ..context_plot import PART_COLOURS
 from .measures import Replay
 
 if TYPE_CHECKING:
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_plot", "context_figure", "draw_context", "write_plot"]
 
-_PARTS = {
-    "system": "#4c566a",
-    "tools": "#a3b1c6",
-    "reference": "#8e6bbf",
-    "summary": "#d9822b",
-    "messages": "#3b82b8",
-}
 _COLUMNS = 3
 
 
@@ -86,9 +80,9 @@ def draw_context(axes: Axes, replay: Replay) -> None:
     numbers = list(range(1, len(replay.requests) + 1))
     axes.stackplot(
         numbers,
-        [[request.parts[part] for request in replay.requests] for part in _PARTS],
-        labels=list(_PARTS),
-        colors=list(_PARTS.values()),
+        [[request.parts[part] for request in replay.requests] for part in PART_COLOURS],
+        labels=list(PART_COLOURS),
+        colors=list(PART_COLOURS.values()),
         linewidth=0,
     )
     unmanaged = [request.unmanaged.tokens for request in replay.requests]

@@ -1,0 +1,126 @@
+"""What of a thread's context was what, checkpoint by checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from ..graphs.agent import context_policy
+from ..state.counting import count_message
+from ..state.errors import ConfigurationError
+from ..state.policy import ContextPolicy
+from ..state.projection import view_context
+
+__all__ = ["ContextPoint", "acontext_history", "context_history"]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextPoint:
+    """The context at one checkpoint; all figures are estimated tokens.
+
+    Attributes:
+        checkpoint_id: The checkpoint.
+        step: LangGraph's number of the step.
+        journal_messages: Messages said so far, sealed ones included.
+        parts: Tokens of the request by part: `system`, `tools`, `reference`, `summary`, `messages`.
+        masked: Tokens that masks and cut arguments keep out of it.
+        evicted: Tokens that evictions keep out of it.
+        whole: Tokens that the request would take if everything live were sent as it was said.
+        window: The context window in force.
+        generation: Compactions committed so far.
+    """
+
+    checkpoint_id: str
+    step: int
+    journal_messages: int
+    parts: dict[str, int]
+    masked: int
+    evicted: int
+    whole: int
+    window: int
+    generation: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the request."""
+        return sum(self.parts.values())
+
+
+def context_history(
+    graph: Any, config: RunnableConfig, *, limit: int = 80, policy: ContextPolicy | None = None
+) -> list[ContextPoint]:
+    """Return the context at up to `limit` checkpoints of a thread, the oldest first.
+
+    Args:
+        graph: An agent graph with a checkpointer; or, with `policy`, any graph with `messages`.
+        config: `{"configurable": {"thread_id": …}}`.
+        limit: Most checkpoints to look at; they are taken evenly over the thread's life.
+        policy: Whose projection to compute; None: the graph's own.
+
+    Raises:
+        ConfigurationError: The graph has no checkpointer, or is no agent graph and no policy is
+            given.
+    """
+    policy = policy or context_policy(graph)
+    known = [found.config for found in _saver(graph).list(config)]
+    states = [graph.get_state(place) for place in _evenly(known[::-1], limit)]
+    return _points(states, policy)
+
+
+async def acontext_history(
+    graph: Any, config: RunnableConfig, *, limit: int = 80, policy: ContextPolicy | None = None
+) -> list[ContextPoint]:
+    """Do what `context_history` does, asynchronously."""
+    policy = policy or context_policy(graph)
+    known = [found.config async for found in _saver(graph).alist(config)]
+    states = [await graph.aget_state(place) for place in _evenly(known[::-1], limit)]
+    return _points(states, policy)
+
+
+def _saver(graph: Any) -> BaseCheckpointSaver[Any]:
+    saver = getattr(graph, "checkpointer", None)
+    if not isinstance(saver, BaseCheckpointSaver):
+        raise ConfigurationError(
+            f"graph={graph!r} has no checkpointer of its own: there is no history to read"
+        )
+    return saver
+
+
+def _evenly(places: Sequence[RunnableConfig], limit: int) -> list[RunnableConfig]:
+    if len(places) <= limit:
+        return list(places)
+    last = len(places) - 1
+    return [places[round(number * last / max(1, limit - 1))] for number in range(limit)]
+
+
+def _points(states: Sequence[Any], policy: ContextPolicy) -> list[ContextPoint]:
+    counts: dict[str, int] = {}
+    points = []
+    for state in states:
+        view = view_context(state.values, policy)
+        if not view.journal:
+            continue
+        for message in view.journal:
+            if message.id and message.id not in counts:
+                counts[message.id] = count_message(message)
+        said = sum(counts.get(message.id or "", 0) for message in view.journal)
+        sealed = state.values.get("sealed") or {}
+        both = len(sealed.get("kept", ()))
+        points.append(
+            ContextPoint(
+                checkpoint_id=state.config["configurable"]["checkpoint_id"],
+                step=(state.metadata or {}).get("step", 0),
+                journal_messages=len(view.journal) + sealed.get("count", 0) - both,
+                parts=dict(view.parts),
+                masked=view.body.masked,
+                evicted=view.body.evicted,
+                whole=said + sum(view.parts[name] for name in ("system", "tools", "reference")),
+                window=view.window,
+                generation=view.decisions.generation,
+            )
+        )
+    return points
