@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.prebuilt import ToolRuntime
+from langgraph.runtime import Runtime
 from langgraph.types import Overwrite, StateSnapshot
 
 from ..nodes.compaction import CompactionNode, Plan
@@ -44,6 +46,8 @@ def compact_thread(
     config: RunnableConfig,
     instructions: str | None = None,
     dry_run: bool = False,
+    *,
+    context: Any = None,
 ) -> CompactionResult:
     """Summarise the next part of a thread, from its beginning (`RollingCompactionConfig`).
 
@@ -52,6 +56,8 @@ def compact_thread(
         config: Names the thread (`configurable.thread_id`), and with `checkpoint_ns` a subgraph's.
         instructions: Added to the summariser's prompt for this run.
         dry_run: Say what would be done; ask no model, write nothing.
+        context: As for a call of the graph (`ThreadContext`): whose memory takes the facts of what
+            is summarised.
 
     Returns:
         What was done.
@@ -62,7 +68,8 @@ def compact_thread(
             moved on while the summary was made. Nothing was written.
         SummaryRefused: The summary cannot stand in for the messages. Nothing was written.
     """
-    return drive(compaction_steps(graph, config, instructions, dry_run))
+    runtime = Runtime(context=context)
+    return drive(compaction_steps(graph, config, instructions, dry_run, runtime))
 
 
 async def acompact_thread(
@@ -70,13 +77,20 @@ async def acompact_thread(
     config: RunnableConfig,
     instructions: str | None = None,
     dry_run: bool = False,
+    *,
+    context: Any = None,
 ) -> CompactionResult:
     """Do what `compact_thread` does, asynchronously."""
-    return await adrive(compaction_steps(graph, config, instructions, dry_run))
+    runtime = Runtime(context=context)
+    return await adrive(compaction_steps(graph, config, instructions, dry_run, runtime))
 
 
 def compaction_steps(
-    graph: Any, config: RunnableConfig, instructions: str | None, dry_run: bool
+    graph: Any,
+    config: RunnableConfig,
+    instructions: str | None,
+    dry_run: bool,
+    runtime: Runtime[Any] | ToolRuntime[Any, Any] | None = None,
 ) -> Steps[CompactionResult]:
     """The core of `compact_thread`, for callers that perform the effects themselves."""
     thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
@@ -96,7 +110,7 @@ def compaction_steps(
     )
     if dry_run:
         return result
-    run = Run(config, None)
+    run = Run(config, runtime)
     yield from _flushed(agent, state, plan, run)
     record = yield from compaction.carried_out(plan, state, run)
     after: StateSnapshot = yield _get_state(graph, config)
@@ -136,13 +150,19 @@ def _place_to_write_from(
     if not before.interrupts:
         if before.next == () and not before.tasks:  # a finished task is not next, and not over
             return "consolidation"  # after it comes the end, where the thread is
-        if before.next == ("reasoning",):
-            return "compaction"  # a model call that failed: it is still what comes next
+        if before.next == ("reasoning",) and _has_failed(before):
+            return "compaction"  # it is still what comes next
     raise LongthreadError(
         f"thread {thread_id!r} is in the middle of a call (next: {', '.join(before.next)}): let it "
         "finish or resume it first",
         code="SESSION_BUSY",
     )
+
+
+def _has_failed(before: StateSnapshot) -> bool:
+    """Whether the model call that is next has failed, and is not just being made."""
+    updated = (before.metadata or {}).get("source") == "update"  # by us, after it failed
+    return updated or all(task.error for task in before.tasks)
 
 
 def _flushed(agent: Any, state: dict[str, Any], plan: Plan, run: Run) -> Steps[None]:

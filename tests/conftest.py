@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+from langgraph_server import langgraph_server
 from postgres_server import postgres, postgres_url
 
-__all__ = ["postgres", "postgres_url"]
+__all__ = ["langgraph_server", "postgres", "postgres_url"]
 
 settings.register_profile("longthread", deadline=None)
 settings.load_profile("longthread")

@@ -277,6 +277,8 @@ async def test_the_compaction_graph_does_it_where_only_graphs_can_run(tmp_path: 
     script = Scripted("ok", summary="SUM")
     graph = create_compaction_graph(with_history(script, tmp_path))
     dry = graph.invoke({"thread_id": "t", "dry_run": True})
+    session = dry.pop("session")
+    assert (session["message_count"], session["size"], session["summary"]) == (100, 0, None)
     assert dry == {
         "thread_id": "t",
         "compacted_count": 50,

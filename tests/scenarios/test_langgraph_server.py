@@ -5,68 +5,17 @@ The server watches for calls that block its event loop and fails a run that make
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from langgraph_sdk import get_sync_client
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running server."""
-    folder = tmp_path_factory.mktemp("server")
-    shutil.copy(ROOT / "langgraph.json", folder)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    command = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload"]
-    log = folder / "log.txt"
-    environment = {
-        **os.environ,
-        "LONGTHREAD_WORKSPACE": str(folder / "workspace"),
-        "LANGSMITH_TRACING": "false",
-    }
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*command, "--port", str(port)],
-            cwd=folder,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        for _ in range(600):
-            if process.poll() is not None:
-                pytest.fail(f"the server ended: {log.read_text(errors='replace')[-3_000:]}")
-            try:
-                if httpx.get(f"{url}/ok").status_code == 200:
-                    break
-            except httpx.TransportError:
-                time.sleep(0.2)
-        else:
-            pytest.fail(f"the server did not start: {log.read_text(errors='replace')[-3_000:]}")
-        yield url
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
 
 @pytest.fixture
-def client(server: str) -> Iterator[Any]:
+def client(langgraph_server: str) -> Iterator[Any]:
     """A client of the server; untyped, since it is handed plain JSON."""
-    with get_sync_client(url=server) as client:
+    with get_sync_client(url=langgraph_server) as client:
         yield client
 
 
@@ -89,7 +38,7 @@ def test_threads_runs_streams_state_and_history_work_on_the_server(client: Any) 
     labels = [edge.get("data") for edge in drawn["edges"] if edge.get("conditional")]
     assert labels
     assert all(labels)
-    assistants = client.assistants.search()
+    assistants = client.assistants.search(graph_id="agent")
     schemas = client.assistants.get_schemas(assistants[0]["assistant_id"])
     assert list(schemas["input_schema"]["properties"]) == ["messages"]
 

@@ -1,0 +1,27 @@
+"""Who a request is from: whoever the server has authenticated."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from .answers import HttpError
+
+__all__ = ["user_of"]
+
+
+def user_of(request: Request) -> str | None:
+    """Return the id of the user that the server has authenticated; None: the default user.
+
+    Raises:
+        HttpError: Somebody was authenticated, but nobody says who.
+    """
+    user = request.scope.get("user")
+    if user is None or not user.is_authenticated:
+        return None
+    try:
+        identity = user.identity
+    except NotImplementedError:  # Starlette's own `SimpleUser` has only this
+        identity = user.display_name
+    if not isinstance(identity, str) or not identity:
+        raise HttpError(403, "NO_IDENTITY", "the authenticated user has no identity")
+    return identity

@@ -1,0 +1,197 @@
+"""`POST /sessions/{id}/compact` of an agent that keeps its threads itself."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from agents import Scripted, agent, calls, say, thread
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from routes import client_of
+
+from longthread import RollingCompactionConfig
+from longthread.graphs.compiled import AgentGraph
+
+
+def with_history(graph: AgentGraph, name: str = "t") -> AgentGraph:
+    """Give an agent a thread with a hundred messages."""
+    kinds = (HumanMessage, AIMessage)
+    messages: list[BaseMessage] = [kinds[i % 2](f"message {i:04d}", id=f"m{i}") for i in range(100)]
+    graph.update_state(thread(name), {"messages": messages}, as_node="consolidation")
+    return graph
+
+
+async def compacted(graph: AgentGraph, name: str = "t", **options: Any) -> httpx.Response:
+    """Ask for a compaction."""
+    async with client_of(graph) as client:
+        return await client.post(f"/sessions/{name}/compact", **options)
+
+
+async def test_the_answer_has_the_references_fields(tmp_path: Path) -> None:
+    graph = with_history(agent(Scripted("ok", summary="SUM"), tmp_path))
+    answer = await compacted(graph)
+    assert answer.status_code == 200
+    body = answer.json()
+    session = body.pop("session")
+    assert body == {
+        "sessionId": "t",
+        "compactedCount": 50,
+        "newSize": 50,
+        "alreadyUpToDate": False,
+    }
+    assert session.pop("contextSize") > 0
+    assert session == {
+        "id": "t",
+        "agent": "agent",
+        "status": "idle",
+        "messageCount": 100,
+        "compactSummary": "SUM",
+        "compactSize": 50,
+        "contextSizeLimit": 64_000,
+    }
+    assert graph.get_state(thread()).values["compaction"]["summary"] == "SUM"
+
+
+async def test_a_session_that_is_up_to_date_says_so(tmp_path: Path) -> None:
+    script = Scripted("an answer", summary="S")
+    graph = agent(script, tmp_path)
+    graph.invoke(say("a question that is long enough " * 20), thread())
+    first = (await compacted(graph)).json()
+    second = (await compacted(graph)).json()
+    while not second["alreadyUpToDate"]:
+        first, second = second, (await compacted(graph)).json()
+    assert second["compactedCount"] == 0
+    assert second["newSize"] == first["newSize"]
+    assert second["session"]["compactSummary"] == "S"
+
+
+async def test_instructions_are_passed_on_and_a_dry_run_changes_nothing(tmp_path: Path) -> None:
+    script = Scripted("ok")
+    graph = with_history(agent(script, tmp_path))
+    dry = await compacted(graph, json={"dryRun": True})
+    assert (dry.json()["compactedCount"], dry.json()["session"]["compactSummary"]) == (50, None)
+    assert not script.asked["summary"]
+    await compacted(graph, json={"instructions": "Keep the task list."})
+    assert "Keep the task list." in str(script.asked["summary"][0][-1].content)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "code"),
+    [
+        ({"json": {"instruction": "x"}}, 400, "INVALID_FIELD"),
+        ({"json": {"dryRun": "yes"}}, 400, "INVALID_FIELD"),
+        ({"json": {"instructions": 7}}, 400, "INVALID_FIELD"),
+        ({"json": {"instructions": "x" * 20_001}}, 400, "INVALID_FIELD"),
+        ({"json": ["instructions"]}, 400, "INVALID_FIELD"),
+        ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400, "MALFORMED_JSON"),
+        ({"content": b"[" * 90_000}, 400, "MALFORMED_JSON"),
+        ({"content": b'{"instructions": "\\ud800"}'}, 400, "MALFORMED_JSON"),
+        ({"content": b'{"instructions": "\xff"}'}, 400, "MALFORMED_JSON"),
+        ({"content": b"x" * 200_000}, 413, "PAYLOAD_TOO_LARGE"),
+        ({"data": {"dryRun": "1"}}, 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (
+            {"content": b"{}", "headers": {"Content-Encoding": "gzip"}},
+            415,
+            "UNSUPPORTED_MEDIA_TYPE",
+        ),
+    ],
+)
+async def test_a_body_that_cannot_be_used_is_refused(
+    options: Any, status: int, code: str, tmp_path: Path
+) -> None:
+    script = Scripted("ok")
+    answer = await compacted(with_history(agent(script, tmp_path)), **options)
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert answer.json().keys() == {"code", "message"}
+    assert not script.asked["summary"]
+
+
+async def test_an_unknown_session_is_not_found(tmp_path: Path) -> None:
+    answer = await compacted(agent(Scripted("ok"), tmp_path), "nobody")
+    assert (answer.status_code, answer.json()["code"]) == (404, "SESSION_NOT_FOUND")
+
+
+async def test_compaction_that_is_turned_off_is_a_bad_request(tmp_path: Path) -> None:
+    off = RollingCompactionConfig(enabled=False)
+    answer = await compacted(with_history(agent(Scripted("ok"), tmp_path, rolling=off)))
+    assert (answer.status_code, answer.json()["code"]) == (400, "COMPACTION_DISABLED")
+
+
+async def test_a_session_that_waits_for_an_approval_is_busy(tmp_path: Path) -> None:
+    graph = agent(Scripted(calls("a"), "done"), tmp_path, interrupt_before=["tools"])
+    graph.invoke(say("go"), thread())
+    answer = await compacted(graph)
+    assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
+    assert graph.get_state(thread()).next == ("tools",)
+
+
+async def test_a_session_in_the_middle_of_a_call_is_busy_and_the_call_goes_on(
+    tmp_path: Path,
+) -> None:
+    started, goes_on = threading.Event(), threading.Event()
+
+    def slowly(_: list[BaseMessage]) -> str:
+        started.set()
+        assert goes_on.wait(30)
+        return "at last"
+
+    graph = with_history(agent(Scripted(slowly), tmp_path))
+    running = asyncio.create_task(graph.ainvoke(say("go"), thread()))
+    assert await asyncio.to_thread(started.wait, 30)
+    answer = await compacted(graph)
+    goes_on.set()
+    assert (await running)["messages"][-1].content == "at last"
+    assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
+    state = graph.get_state(thread()).values
+    assert len(state["messages"]) == 102
+    assert not state.get("compaction", {}).get("summary")
+
+
+async def test_a_summariser_that_fails_changes_nothing_and_tells_no_secret(tmp_path: Path) -> None:
+    script = Scripted("ok", summary=ValueError("the key sk-123 is wrong"))
+    graph = with_history(agent(script, tmp_path))
+    before = graph.get_state(thread()).config
+    failed = await compacted(graph)
+    assert (failed.status_code, failed.json()["code"]) == (502, "SUMMARY_FAILED")
+    assert "sk-123" not in failed.text
+    script.side["summary"] = "  "
+    refused = await compacted(graph)
+    assert (refused.status_code, refused.json()["code"]) == (502, "SUMMARY_REFUSED")
+    assert graph.get_state(thread()).config == before
+
+
+async def test_a_failed_call_is_told_of_and_may_be_compacted(tmp_path: Path) -> None:
+    graph = with_history(agent(Scripted(ValueError("ill"), "well", summary="S"), tmp_path))
+    with pytest.raises(ValueError, match="ill"):
+        graph.invoke(say("go"), thread())
+    answer = await compacted(graph)
+    assert answer.json()["compactedCount"] == 51  # the question counts too
+    assert answer.json()["session"]["status"] == "interrupted"
+    assert (await compacted(graph)).json()["newSize"] > 51
+    assert graph.invoke(None, thread())["messages"][-1].content == "well"
+
+
+async def test_savers_of_either_kind_will_do(tmp_path: Path) -> None:
+    with SqliteSaver.from_conn_string(str(tmp_path / "a.db")) as saver:
+        graph = with_history(agent(Scripted("ok"), tmp_path, checkpointer=saver))
+        assert (await compacted(graph)).json()["newSize"] == 50
+    async with AsyncSqliteSaver.from_conn_string(str(tmp_path / "a.db")) as other:
+        graph = agent(Scripted("ok"), tmp_path, checkpointer=other)
+        assert (await compacted(graph)).json()["newSize"] > 50
+
+
+async def test_facts_of_what_is_summarised_go_to_the_memory_of_the_authenticated_user(
+    tmp_path: Path,
+) -> None:
+    graph = with_history(agent(Scripted("ok", facts="- A fact."), tmp_path))
+    async with client_of(graph, user="ann") as client:
+        assert (await client.post("/sessions/t/compact")).status_code == 200
+        files = (await client.get("/memory")).json()["files"]
+    assert [file["scope"] for file in files] == ["agent"]
+    assert not (tmp_path / "workspace" / "users" / "_default").exists()
