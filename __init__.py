@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
     from longthread.stores.settings import Settings
+    from longthread.stores.store import StoreWorkspace
 
 __all__ = [
     "DEFAULT_CONSOLIDATION_PROMPT",
@@ -57,6 +58,7 @@ __all__ = [
     "Overflow",
     "RollingCompactionConfig",
     "Settings",
+    "StoreWorkspace",
     "ThreadContext",
     "ThreadJournal",
     "ThreadState",
@@ -102,6 +104,7 @@ _HOMES = {
     "stores.journal": ("ThreadJournal",),
     "stores.local": ("LocalWorkspace",),
     "stores.settings": ("Settings",),
+    "stores.store": ("StoreWorkspace",),
 }
 
 

@@ -1,7 +1,7 @@
 """One lock per file, across threads and processes.
 
-Lock files live in one hidden folder of the root, named by a hash of what they guard, and are never
-deleted: deleting one while another process waits for it would let two of them in.
+Locks are taken in one fixed order, so that two callers never wait for each other, and are not
+reentrant: changing a file from inside its own change would lose one of the two.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import os
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from filelock import FileLock, Timeout
 
@@ -19,58 +19,119 @@ from ..state.errors import WorkspaceError
 from .files import disk_errors
 from .paths import shown
 
-__all__ = ["hold_locks"]
+__all__ = ["ThreadLocks", "hold_locks", "lock_timeout_error"]
 
 _POLL_SECONDS = 0.005
 _held = threading.local()
 
 
 @contextlib.contextmanager
-def hold_locks(folder: str, paths: Iterable[str], timeout: float) -> Iterator[None]:
-    """Hold the locks of all `paths` for the length of a `with` block.
+def hold_locks(
+    folder: str, paths: Iterable[str] | Mapping[str, str], timeout: float
+) -> Iterator[None]:
+    """Hold the locks of all `paths` for the length of a `with` block, across processes.
 
-    Each acquisition uses a lock object of its own, so that threads exclude each other as processes
-    do. Locks are taken in one fixed order, so that two callers never wait for each other. The lock
-    is not reentrant: changing a file from inside its own change would lose one of the two.
+    Lock files are named by a hash of what they guard, and are never deleted: deleting one while
+    another process waits for it would let two of them in. Each acquisition uses a lock object of
+    its own, so that threads exclude each other as processes do.
 
     Args:
         folder: The folder of the lock files, created when missing.
-        paths: What is guarded: real absolute paths. Spellings that a case-insensitive or
-            normalising file system takes for the same file share a lock.
+        paths: What is guarded: real absolute paths, or any names with what an error calls them.
+            Spellings that a case-insensitive or normalising file system takes for the same file
+            share a lock.
         timeout: Seconds to wait for each lock.
 
     Raises:
         WorkspaceError: A lock is held by this very thread, is not free in time, or cannot be
             created.
     """
-    files = {os.path.join(folder, _lock_name(path)): path for path in paths}
-    mine: set[str] = _held.__dict__.setdefault("files", set())
-    for file, path in files.items():
-        if file in mine:
+    named = paths if isinstance(paths, Mapping) else {path: path for path in paths}
+    files = {os.path.join(folder, _lock_name(name)): path for name, path in named.items()}
+    with _not_twice(files), contextlib.ExitStack() as stack:
+        for file in sorted(files):
+            stack.enter_context(_file_lock(file, files[file], timeout))
+        yield
+
+
+class ThreadLocks:
+    """Named locks between the threads of one process."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._users: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def hold(self, names: Mapping[str, str], timeout: float) -> Iterator[None]:
+        """Hold some locks for the length of a `with` block.
+
+        Args:
+            names: What is guarded, with what an error calls it.
+            timeout: Seconds to wait for each lock.
+
+        Raises:
+            WorkspaceError: A lock is held by this very thread, or is not free in time.
+        """
+        mine = {f"{id(self)}:{name}": path for name, path in names.items()}
+        with _not_twice(mine), contextlib.ExitStack() as stack:
+            for name in sorted(names):
+                stack.enter_context(self._one(name, names[name], timeout))
+            yield
+
+    @contextlib.contextmanager
+    def _one(self, name: str, path: str, timeout: float) -> Iterator[None]:
+        with self._guard:
+            lock = self._locks.setdefault(name, threading.Lock())
+            self._users[name] = self._users.get(name, 0) + 1
+        try:
+            if not lock.acquire(timeout=timeout):
+                raise lock_timeout_error(path, timeout)
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            with self._guard:
+                self._users[name] -= 1
+                if not self._users[name]:
+                    del self._users[name], self._locks[name]
+
+
+def lock_timeout_error(path: str, timeout: float) -> WorkspaceError:
+    """Return the error for a lock that was not free in time."""
+    return WorkspaceError(
+        f"cannot change {shown(path)}: another process or thread has held its lock for more"
+        f" than {timeout:g} seconds; end it, or raise lock_timeout"
+    )
+
+
+@contextlib.contextmanager
+def _not_twice(locks: Mapping[str, str]) -> Iterator[None]:
+    """Refuse locks that this very thread holds already: it would wait for itself."""
+    mine: set[str] = _held.__dict__.setdefault("locks", set())
+    for lock, path in locks.items():
+        if lock in mine:
             raise WorkspaceError(
                 f"cannot change {shown(path)} while this same call is changing it; return the new"
                 " text from the transform instead of writing it there"
             )
-    with contextlib.ExitStack() as stack:
-        for file in sorted(files):
-            stack.enter_context(_one_lock(file, files[file], timeout))
-            mine.add(file)
-            stack.callback(mine.discard, file)
+    mine.update(locks)
+    try:
         yield
+    finally:
+        mine.difference_update(locks)
 
 
 @contextlib.contextmanager
-def _one_lock(file: str, path: str, timeout: float) -> Iterator[None]:
+def _file_lock(file: str, path: str, timeout: float) -> Iterator[None]:
     with disk_errors("lock", path):
         os.makedirs(os.path.dirname(file), exist_ok=True)
         lock = FileLock(file)
         try:
             lock.acquire(timeout=timeout, poll_interval=_POLL_SECONDS)
         except Timeout as error:
-            raise WorkspaceError(
-                f"cannot change {shown(path)}: another process or thread has held its lock for more"
-                f" than {timeout:g} seconds; end it, or raise lock_timeout"
-            ) from error
+            raise lock_timeout_error(path, timeout) from error
     try:
         yield
     finally:

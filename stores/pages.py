@@ -27,30 +27,58 @@ def text_chunks(descriptor: int) -> Iterator[str]:
     yield decoder.decode(b"", final=True)
 
 
-def page_by_line(chunks: Iterable[str], offset: int, limit: int, max_chars: int) -> TextPage:
+def page_by_line(
+    chunks: Iterable[str],
+    offset: int,
+    limit: int,
+    max_chars: int,
+    *,
+    start: tuple[int, int] = (0, 0),
+) -> TextPage:
     """Return up to `limit` lines, and no more than `max_chars` characters, from line `offset` on.
+
+    Args:
+        chunks: The text in parts.
+        offset: The first line, counted from the beginning of the file.
+        limit: How many lines.
+        max_chars: How many characters.
+        start: The line and the character of the file that the first chunk starts at.
 
     Raises:
         WorkspaceError: The offset is negative, or a limit is not at least 1.
     """
     _check(offset, limit=limit, max_chars=max_chars)
-    return _page(chunks, skip_lines=offset, skip_chars=0, lines=limit, chars=max_chars)
+    return _page(chunks, start, skip_lines=offset, skip_chars=0, lines=limit, chars=max_chars)
 
 
-def page_by_char(chunks: Iterable[str], offset: int, limit: int) -> TextPage:
+def page_by_char(
+    chunks: Iterable[str], offset: int, limit: int, *, start: tuple[int, int] = (0, 0)
+) -> TextPage:
     """Return up to `limit` characters from character `offset` on.
+
+    Args:
+        chunks: The text in parts.
+        offset: The first character, counted from the beginning of the file.
+        limit: How many characters.
+        start: The line and the character of the file that the first chunk starts at.
 
     Raises:
         WorkspaceError: The offset is negative, or the limit is not at least 1.
     """
     _check(offset, limit=limit)
-    return _page(chunks, skip_lines=0, skip_chars=offset, lines=sys.maxsize, chars=limit)
+    return _page(chunks, start, skip_lines=0, skip_chars=offset, lines=sys.maxsize, chars=limit)
 
 
 def _page(
-    chunks: Iterable[str], *, skip_lines: int, skip_chars: int, lines: int, chars: int
+    chunks: Iterable[str],
+    begin: tuple[int, int],
+    *,
+    skip_lines: int,
+    skip_chars: int,
+    lines: int,
+    chars: int,
 ) -> TextPage:
-    line = char = 0
+    line, char = begin
     pieces: list[str] = []
     at_end = True
     first = (0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -388,6 +389,62 @@ def test_an_owner_with_a_hostile_name_is_refused(workspace: Workspace, name: str
         workspace.scoped(Owner(name, "coder"))
     with pytest.raises(WorkspaceError, match="user"):
         workspace.erase_user(name)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".",
+        "..",
+        "../escape.md",
+        "memory/../../x",
+        "memory//x",
+        "/etc/passwd",
+        "\\\\host\\share",
+        "a\\b",
+        "C:/x",
+        "a:stream",
+        "a\0",
+        "a\nb",
+        "a\u2028b",
+        "\ud800",
+        "CON",
+        "memory/nul.md",
+        "dots.",
+        "space ",
+        ".longthread/x",
+        ".LongThread",
+        "x" * 256,
+        "global/../x",
+    ],
+)
+def test_every_method_checks_its_path(view: ScopedWorkspace, path: str) -> None:
+    calls: list[Callable[[], object]] = [
+        lambda: view.read_text(path),
+        lambda: view.read_lines(path),
+        lambda: view.read_chars(path),
+        lambda: view.write_text(path, "x"),
+        lambda: view.append_text(path, "x"),
+        lambda: view.append_text(path, ""),
+        lambda: view.update_text(path, lambda _: "x"),
+        lambda: view.update_texts(["a.md", path], lambda _: {}),
+        lambda: view.delete(path),
+        lambda: view.exists(path),
+        lambda: view.info(path),
+        lambda: view.list_files(path),
+        lambda: view.read_json(path),
+        lambda: view.update_json(path, lambda _: {"a": 1}),
+        lambda: view.list_json(path),
+    ]
+    for call in calls:
+        with pytest.raises(WorkspaceError):
+            call()
+
+
+def test_a_record_name_must_be_a_name(view: ScopedWorkspace) -> None:
+    for name in ["", "a/", "/a", ".", "..", "x" * 255]:
+        with pytest.raises(WorkspaceError):
+            view.read_json(name)
 
 
 def test_threads_lose_no_update_and_no_append(view: ScopedWorkspace) -> None:
