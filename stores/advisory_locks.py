@@ -13,13 +13,13 @@ import hashlib
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-import psycopg
-from psycopg.conninfo import make_conninfo
+from typing import TYPE_CHECKING, Any
 
 from .locks import ThreadLocks, lock_timeout_error
 from .store_errors import store_errors
+
+if TYPE_CHECKING:
+    import psycopg
 
 __all__ = ["AdvisoryLocks"]
 
@@ -45,6 +45,9 @@ class AdvisoryLocks:
     @classmethod
     def of(cls, store: Any) -> AdvisoryLocks | None:
         """Return locks in the database of a store, or None when it does not tell where that is."""
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+
         known: Any = store.conn
         address: str
         extra: dict[str, Any] = {}
@@ -89,6 +92,8 @@ class AdvisoryLocks:
             connection.close()
 
     def _begin(self, names: Mapping[str, str], timeout: float) -> psycopg.Connection[Any]:
+        import psycopg
+
         path = next(iter(names.values()), "")
         # One string without parameters: all of it takes one round trip.
         statements = [
@@ -120,6 +125,8 @@ class AdvisoryLocks:
         return self._connect(), True
 
     def _end(self, connection: psycopg.Connection[Any]) -> None:
+        import psycopg
+
         try:
             connection.execute(b"ROLLBACK")
         except psycopg.Error as error:
