@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,9 +173,11 @@ def stream_from(
     for candidate in attempts:
         try:
             ended = False
-            for chunk in candidate.runnable.stream(input, attempts.config(config), **kwargs):
-                ended = ended or attempts.ended(chunk)
-                yield attempts.passed_on(chunk)
+            chunks: Any = candidate.runnable.stream(input, attempts.config(config), **kwargs)
+            with closing(chunks):  # whoever stops listening stops the request
+                for chunk in chunks:
+                    ended = ended or attempts.ended(chunk)
+                    yield attempts.passed_on(chunk)
             attempts.check_end(ended)
             return
         except Exception as error:
@@ -189,9 +192,11 @@ async def astream_from(
     for candidate in attempts:
         try:
             ended = False
-            async for chunk in candidate.runnable.astream(input, attempts.config(config), **kwargs):
-                ended = ended or attempts.ended(chunk)
-                yield attempts.passed_on(chunk)
+            chunks: Any = candidate.runnable.astream(input, attempts.config(config), **kwargs)
+            async with aclosing(chunks):
+                async for chunk in chunks:
+                    ended = ended or attempts.ended(chunk)
+                    yield attempts.passed_on(chunk)
             attempts.check_end(ended)
             return
         except Exception as error:

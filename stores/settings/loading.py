@@ -78,7 +78,9 @@ class Settings:
             own = layers.get(f"{AGENTS}/{agent}/{AGENT}")
             stack = [*common, *([own] if own is not None else []), variables]
             by_agent[agent], wrong = agent_settings(root, agent, merged(stack))
-            mistakes.extend(each for each in wrong if each not in mistakes)
+            # What is wrong already needs no second reason, nor a second agent to say so.
+            said = {(each.file, each.field) for each in mistakes}
+            mistakes.extend(each for each in wrong if (each.file, each.field) not in said)
         if mistakes:
             raise SettingsError(str(root), mistakes)
         ignored = {file: layer.ignored for file, layer in layers.items() if layer.ignored}

@@ -12,11 +12,12 @@ from typing import Any
 import openai
 import pytest
 from agents import say, thread
-from failing_provider import FailingProvider, refused_url, serving, write_settings
+from failing_provider import FailingProvider, refused_url, serving
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import MessagesState, StateGraph
 from pydantic import BaseModel
+from settings_files import clear_variables, write_settings
 
 from longthread import Settings, create_agent_graph
 from longthread.state.errors import AnswerCutOff
@@ -30,6 +31,12 @@ REFUSALS = {
     "bad_request": openai.BadRequestError,
 }
 Serve = Callable[..., FailingProvider]
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of whoever runs the tests are none of theirs."""
+    clear_variables(monkeypatch)
 
 
 @pytest.fixture

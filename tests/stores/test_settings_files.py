@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from failing_provider import write_settings
 from hypothesis import given
 from hypothesis import strategies as st
+from settings_files import clear_variables, write_settings
 
 from longthread import Settings
 from longthread.state.config import (
@@ -20,6 +21,7 @@ from longthread.state.config import (
     RollingCompactionConfig,
     ToolResultEvictionConfig,
 )
+from longthread.stores.settings import SettingsError
 from longthread.stores.settings.layers import Layer
 from longthread.stores.settings.merging import merged
 from longthread.stores.settings.routes import Route, RouteError, Router
@@ -29,10 +31,7 @@ from longthread.stores.settings.shapes import ModelRole, Provider, Routing
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of whoever runs the tests are none of theirs."""
-    import os
-
-    for name in [name for name in os.environ if name.upper().startswith("LONGTHREAD_")]:
-        monkeypatch.delenv(name)
+    clear_variables(monkeypatch)
 
 
 REFERENCE: dict[str, list[dict[str, Any]]] = {
@@ -338,3 +337,27 @@ def test_a_model_that_nobody_serves_says_what_to_write(
     with pytest.raises(RouteError) as caught:
         router.routes(model)
     assert says in str(caught.value)
+
+
+# --- What the documentation shows ----------------------------------------------------------------
+
+
+def test_the_files_in_the_documentation_load(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs/settings.md").read_text(encoding="utf-8")
+    files = re.findall(r"^```json (\S+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert [name for name, _ in files] == ["settings.json", "agents/coder/agent.json", "auth.json"]
+    for name, content in files:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        Settings.load(tmp_path)
+    (ellipsis,) = caught.value.mistakes  # the only thing that is left out
+    assert ellipsis.field == "providers.openrouter.api_key"
+    assert "no HTTP header" in ellipsis.fix
+    path.write_text(content.replace("…", "key"), encoding="utf-8")
+    own = Settings.load(tmp_path).agent("coder")
+    assert own.router.routes("m") == (
+        Route("openrouter", "m"),
+        Route("local", "qwen3-8b", same_model=False),
+    )

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from failing_provider import write_settings
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from settings_files import clear_variables, write_settings
 
 from longthread import LongthreadError, Settings
 from longthread.stores.settings import Mistake, SettingsError
@@ -25,10 +25,7 @@ SECRET = "swordfish-9f8e7d6c5b4a"
 @pytest.fixture(autouse=True)
 def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of whoever runs the tests are none of theirs."""
-    import os
-
-    for name in [name for name in os.environ if name.upper().startswith("LONGTHREAD_")]:
-        monkeypatch.delenv(name)
+    clear_variables(monkeypatch)
 
 
 def mistakes(folder: Path, **files: Any) -> tuple[Mistake, ...]:

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 OK = "ok"
@@ -194,16 +193,3 @@ def refused_url() -> str:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-
-
-def write_settings(folder: Path, **files: Any) -> Path:
-    """Write `settings`, `auth` and agents (by name) as the JSON files of a folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, data in files.items():
-        path = folder / f"{name}.json"
-        if name not in ("settings", "auth"):
-            path = folder / "agents" / name / "agent.json"
-            path.parent.mkdir(parents=True, exist_ok=True)
-        text = data if isinstance(data, str) else json.dumps(data)
-        path.write_text(text, encoding="utf-8")
-    return folder
