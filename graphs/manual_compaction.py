@@ -46,8 +46,6 @@ def compact_thread(
     config: RunnableConfig,
     instructions: str | None = None,
     dry_run: bool = False,
-    *,
-    context: Any = None,
 ) -> CompactionResult:
     """Summarise the next part of a thread, from its beginning (`RollingCompactionConfig`).
 
@@ -56,8 +54,6 @@ def compact_thread(
         config: Names the thread (`configurable.thread_id`), and with `checkpoint_ns` a subgraph's.
         instructions: Added to the summariser's prompt for this run.
         dry_run: Say what would be done; ask no model, write nothing.
-        context: As for a call of the graph (`ThreadContext`): whose memory takes the facts of what
-            is summarised.
 
     Returns:
         What was done.
@@ -68,8 +64,7 @@ def compact_thread(
             moved on while the summary was made. Nothing was written.
         SummaryRefused: The summary cannot stand in for the messages. Nothing was written.
     """
-    runtime = Runtime(context=context)
-    return drive(compaction_steps(graph, config, instructions, dry_run, runtime))
+    return drive(compaction_steps(graph, config, instructions, dry_run))
 
 
 async def acompact_thread(
@@ -77,12 +72,9 @@ async def acompact_thread(
     config: RunnableConfig,
     instructions: str | None = None,
     dry_run: bool = False,
-    *,
-    context: Any = None,
 ) -> CompactionResult:
     """Do what `compact_thread` does, asynchronously."""
-    runtime = Runtime(context=context)
-    return await adrive(compaction_steps(graph, config, instructions, dry_run, runtime))
+    return await adrive(compaction_steps(graph, config, instructions, dry_run))
 
 
 def compaction_steps(

@@ -8,7 +8,7 @@ to happen; a crash on either side of the replacement is then told from the file 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -26,7 +26,14 @@ from .maintenance import (
 from .memory_file import MemoryPart, entry_body, split_memory
 from .workspace import JsonRecord, ScopedWorkspace
 
-__all__ = ["Version", "brought_up_to_date", "rewrite_memory", "settle_rewrite", "versions_of"]
+__all__ = [
+    "Version",
+    "brought_up_to_date",
+    "overwrite_memory",
+    "rewrite_memory",
+    "settle_rewrite",
+    "versions_of",
+]
 
 Version = dict[str, Any]
 """A rewrite: `run`, `at`, the text `before` (None: no file) and `after`, what was `consumed`."""
@@ -72,22 +79,47 @@ def rewrite_memory(
         if merged is None:
             return False
         merged = well_formed(merged)
-        version: Version = {
-            "run": run,
-            "at": moment.isoformat(),
-            "before": current,
-            "after": merged,
-            "consumed": consumed_of(files, scope),
-        }
-        pending = {"version": version, "consumed": consumed}
-        files.update_json(
-            scoped_path(_RECORD, scope),
-            lambda old, pending=pending: {**(old or {}), "pending": pending},  # type: ignore[misc]
-        )
-        if _replaced(files, path, current, merged):
-            _finish(files, scope, pending)
+        if _put(files, scope, current, merged, consumed=consumed, run=run, moment=moment):
             return True
     raise WorkspaceError(f"{path} is changed all the time: it could not be rewritten")
+
+
+def overwrite_memory(
+    files: ScopedWorkspace,
+    scope: Scope,
+    text: str,
+    check: Callable[[str | None], None],
+    *,
+    run: str,
+    moment: datetime,
+) -> str | None:
+    """Replace MEMORY.md by exactly this text, whatever it holds, so that it can be undone.
+
+    Args:
+        files: The owner's files.
+        scope: Whose MEMORY.md.
+        text: The new text.
+        check: Given the text that is replaced (None: no file); raises if it must not be.
+        run: Names the change.
+        moment: Now.
+
+    Returns:
+        The text that was replaced.
+
+    Raises:
+        WorkspaceError: The file or a record cannot be written.
+    """
+    settle_rewrite(files, scope)
+    path, text = memory_path(scope), well_formed(text)
+    for _ in range(_ATTEMPTS):
+        current = files.read_text(path)
+        check(current)
+        if current == text:
+            return current
+        consumed = consumed_of(files, scope)
+        if _put(files, scope, current, text, consumed=consumed, run=run, moment=moment):
+            return current
+    raise WorkspaceError(f"{path} is changed all the time: it could not be replaced")
 
 
 def settle_rewrite(files: ScopedWorkspace, scope: Scope) -> None:
@@ -139,6 +171,32 @@ def brought_up_to_date(base: str | None, text: str, current: str | None) -> str 
             added.append(part.text)
     kept = [part.text for part in split_memory(text) if _name(part) not in gone]
     return _lines("".join(kept)) + "".join(map(_lines, reversed(added)))
+
+
+def _put(
+    files: ScopedWorkspace,
+    scope: Scope,
+    current: str | None,
+    text: str,
+    *,
+    consumed: Consumed,
+    run: str,
+    moment: datetime,
+) -> bool:
+    """Replace the file if it is still what it was, and record it."""
+    version: Version = {
+        "run": run,
+        "at": moment.isoformat(),
+        "before": current,
+        "after": text,
+        "consumed": consumed_of(files, scope),
+    }
+    pending = {"version": version, "consumed": consumed}
+    files.update_json(scoped_path(_RECORD, scope), lambda old: {**(old or {}), "pending": pending})
+    if not _replaced(files, memory_path(scope), current, text):
+        return False
+    _finish(files, scope, pending)
+    return True
 
 
 def _replaced(files: ScopedWorkspace, path: str, current: str | None, text: str) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from ...state.errors import ToolInputError, WorkspaceError
-from ...stores.memory_paths import check_memory_path, search_order
+from ...stores.memory_paths import Scope, check_memory_path, search_order
+from ...stores.rewriting import overwrite_memory
 from ...stores.workspace import ScopedWorkspace
 from .answers import HttpError
 
@@ -70,25 +73,35 @@ class MemoryFolder:
     def replace(self, name: str, text: str, condition: Condition) -> tuple[dict[str, Any], bool]:
         """Replace or create a file; return what is known of it now, and whether it is new.
 
+        What a MEMORY.md held can be put back with `longthread memory undo`.
+
         Raises:
             HttpError: No memory file can have that name, or it is not as the client expects.
         """
-        path, before = self.path(name), list[str | None]()
+        path, replaced = self.path(name), list[str | None]()
 
-        def replaced(old: str | None) -> str:
+        def check(old: str | None) -> None:
             if not condition.holds(old):
                 raise HttpError(
                     412,
                     "PRECONDITION_FAILED",
                     f"{name!r} has changed or is not there; read it again and repeat the change",
                 )
-            before[:] = [old]
+
+        def replacement(old: str | None) -> str:
+            check(old)
+            replaced[:] = [old]
             return text
 
-        self.files.update_text(path, replaced)
+        if name == "MEMORY.md":
+            scope: Scope = "global" if self.agent is None else "agent"
+            run, moment = f"put {uuid.uuid4()}", datetime.now(UTC)
+            replaced[:] = [overwrite_memory(self.files, scope, text, check, run=run, moment=moment)]
+        else:
+            self.files.update_text(path, replacement)
         about = self._about(name, path)
         assert about is not None, "it has just been written"
-        return about, before == [None]
+        return about, replaced == [None]
 
     def path(self, name: str) -> str:
         """Return where a file of that name is, in the workspace.

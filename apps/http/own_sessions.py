@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import StateSnapshot
 from starlette.requests import Request
 
 from ...graphs.compaction import (
@@ -20,6 +23,8 @@ from .identity import user_of
 
 __all__ = ["OwnSessions"]
 
+T = TypeVar("T")
+
 
 class OwnSessions:
     """The threads of a graph with a checkpointer.
@@ -29,22 +34,44 @@ class OwnSessions:
     """
 
     def __init__(self, graph: AgentGraph) -> None:
+        self._graph = graph
         self._compaction = create_compaction_graph(graph)
 
     async def compact(
         self, request: Request, thread_id: str, asked: CompactionInput
     ) -> CompactionOutput:
         """Summarise the next part of a thread."""
+        user = user_of(request)
+        await self._check_owner(thread_id, user)
         given = CompactionInput(**asked, thread_id=thread_id)
-        context = ThreadContext(user_id=user_of(request))
+        context = ThreadContext(user_id=user)
         try:
-            try:
-                done: Any = await self._compaction.ainvoke(given, context=context)
-            except NotImplementedError:  # a saver without asynchronous methods
-                done = await asyncio.to_thread(self._compaction.invoke, given, context=context)
+            done: Any = await _either(
+                lambda: self._compaction.ainvoke(given, context=context),
+                lambda: self._compaction.invoke(given, context=context),
+            )
         except LongthreadError:
             raise
         except Exception as error:
             raise LongthreadError(**compaction_error(error)) from error
         result: CompactionOutput = done
         return result
+
+    async def _check_owner(self, thread_id: str, user: str | None) -> None:
+        """Raise as if a thread were not there if it is not the user's."""
+        config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+        snapshot: StateSnapshot = await _either(
+            lambda: self._graph.aget_state(config), lambda: self._graph.get_state(config)
+        )
+        owner = (snapshot.values or {}).get("owner")
+        # A thread that does not say whose it is can only be the default user's.
+        if user != (owner["user"] if owner else None):
+            raise LongthreadError(f"there is no thread {thread_id!r}", code="SESSION_NOT_FOUND")
+
+
+async def _either(arun: Callable[[], Awaitable[T]], run: Callable[[], T]) -> T:
+    """Do something asynchronously, or in a thread where the saver knows no other way."""
+    try:
+        return await arun()
+    except NotImplementedError:
+        return await asyncio.to_thread(run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from agents import Scripted, agent, say, thread
 from routes import User, client_of, raw_answer
 from starlette.authentication import SimpleUser, UnauthenticatedUser
 
+from longthread import LocalWorkspace
 from longthread.apps.http import create_app
+from longthread.stores.memory_paths import Scope
+from longthread.stores.undo import undo_consolidation
+from longthread.stores.workspace import Owner
 
 FILES = [
     "/memory/MEMORY.md",
@@ -235,6 +240,22 @@ async def test_two_editors_of_one_file_do_not_overwrite_each_other(tmp_path: Pat
         assert (await client.put(url, content=b"x", headers=there)).status_code == 200
         missing = await client.put("/memory/archive-2026-01.md", content=b"x", headers=there)
         assert missing.status_code == 412
+
+
+async def test_what_a_put_has_overwritten_can_be_put_back(tmp_path: Path) -> None:
+    graph = agent(Scripted(), tmp_path)
+    files = LocalWorkspace(tmp_path / "workspace").scoped(Owner(None, "agent"))
+    scopes: list[tuple[str, Scope]] = [("/memory", "global"), ("/agents/agent/memory", "agent")]
+    for url, scope in scopes:
+        async with client_of(graph) as client:
+            for text in ("- one", "- two", "- two", "- three"):
+                await client.put(f"{url}/MEMORY.md", json={"content": text})
+        undone = []
+        while result := undo_consolidation(files, datetime.now(UTC), scope):
+            undone.append(result.text)
+        assert undone == ["- two", "- one", None]
+        async with client_of(graph) as client:
+            assert (await client.get(f"{url}/MEMORY.md")).status_code == 404
 
 
 async def test_concurrent_puts_leave_one_of_the_texts_whole(tmp_path: Path) -> None:

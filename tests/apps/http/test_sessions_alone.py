@@ -15,7 +15,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from routes import client_of
 
-from longthread import RollingCompactionConfig
+from longthread import FlushTrigger, MemoryConfig, RollingCompactionConfig, ThreadContext
 from longthread.graphs.compiled import AgentGraph
 
 
@@ -186,12 +186,28 @@ async def test_savers_of_either_kind_will_do(tmp_path: Path) -> None:
         assert (await compacted(graph)).json()["newSize"] > 50
 
 
-async def test_facts_of_what_is_summarised_go_to_the_memory_of_the_authenticated_user(
+async def test_a_thread_is_found_by_its_owner_alone_whose_memory_takes_the_facts(
     tmp_path: Path,
 ) -> None:
-    graph = with_history(agent(Scripted("ok", facts="- A fact."), tmp_path))
+    script = Scripted("an answer", facts="- A fact.")
+    off = MemoryConfig(flush_trigger=FlushTrigger.never())
+    graph = agent(script, tmp_path, memory=off)
+    for _ in range(3):
+        long = "a question that is long enough " * 20
+        graph.invoke(say(long), thread(), context=ThreadContext(user_id="ann"))
+    for stranger in ("bob", None):
+        async with client_of(graph, user=stranger) as client:
+            answer = await client.post("/sessions/t/compact")
+            assert (answer.status_code, answer.json()["code"]) == (404, "SESSION_NOT_FOUND")
     async with client_of(graph, user="ann") as client:
         assert (await client.post("/sessions/t/compact")).status_code == 200
-        files = (await client.get("/memory")).json()["files"]
-    assert [file["scope"] for file in files] == ["agent"]
+    folder = tmp_path / "workspace" / "users" / "ann" / "agents" / "agent" / "memory"
+    assert "- A fact." in next(folder.glob("*.md")).read_text()
     assert not (tmp_path / "workspace" / "users" / "_default").exists()
+
+
+async def test_a_thread_that_does_not_say_whose_it_is_is_no_users(tmp_path: Path) -> None:
+    graph = with_history(agent(Scripted("ok"), tmp_path))
+    async with client_of(graph, user="ann") as client:
+        assert (await client.post("/sessions/t/compact")).status_code == 404
+    assert (await compacted(graph)).status_code == 200
