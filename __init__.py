@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from longthread.apps.context_plot import plot_context
     from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
+    from longthread.graphs.agent_node import agent_node
     from longthread.graphs.manual_compaction import (
         CompactionResult,
         acompact_thread,
@@ -66,6 +67,7 @@ __all__ = [
     "TruncateArgsConfig",
     "acompact_thread",
     "acontext_history",
+    "agent_node",
     "build_agent_graph",
     "classify_overflow",
     "compact_thread",
@@ -82,6 +84,7 @@ _HOMES = {
     "apps.context_history": ("ContextPoint", "acontext_history", "context_history"),
     "apps.context_plot": ("plot_context",),
     "graphs.agent": ("build_agent_graph", "context_policy", "create_agent_graph"),
+    "graphs.agent_node": ("agent_node",),
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
     "state.channels": ("ThreadContext", "ThreadState"),
     "state.config": (

@@ -13,7 +13,7 @@ from langgraph.types import Overwrite
 
 from ..state.decisions import Memory, OverflowState, Sealed, learned
 from ..state.errors import WorkspaceError
-from ..state.journal import append_messages, has_made_id
+from ..state.journal import append_messages, as_journal, has_made_id
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.reference import ReferenceItem, digest, render_items
@@ -21,6 +21,7 @@ from ..state.rolling import rolling_record
 from ..stores.segments import has_sealed
 from ..stores.workspace import Workspace
 from .identity import owner_of
+from .intake import handed_in, new_messages
 from .memory_items import memory_items
 from .node import Node, Run, Steps, Update, ask, io
 from .registration import registration
@@ -62,6 +63,9 @@ class RecallNode(Node):
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Read the sources, compare them with what the state has, settle open calls."""
+        told = yield from self._told(state, run)
+        if told:
+            state = {**state, "messages": append_messages(state.get("messages"), [told])}
         update: Update = yield from registration(state, run, self.workspace, self.agent)
         known: Memory | None = state.get("memory") or None
         shown = yield from self._shown(state, run, known)
@@ -75,13 +79,22 @@ class RecallNode(Node):
         if not state.get("rolling"):
             update["rolling"] = rolling_record(self.policy.rolling)
         settled = _interrupted(state, self.policy)
-        if again or settled:
-            update["messages"] = [*again, *settled]
+        if told or again or settled:
+            update["messages"] = [*told, *again, *settled]
         overflow = cast(OverflowState, state.get("overflow") or {})
         if overflow.get("attempts") or overflow.get("pending"):
             # An overflow that ended the last call has nothing to say about this one.
             update["overflow"] = learned(overflow)
         return update
+
+    def _told(self, state: Mapping[str, Any], run: Run) -> Steps[list[AnyMessage | RemoveMessage]]:
+        """Return what a parent graph hands in and the journal does not have."""
+        given = handed_in(run.config)
+        if given is None:
+            return []
+        new = new_messages(given, as_journal(state.get("messages")))
+        known = yield from self._sealed(state, run, [m.id for m in new if m.id])
+        return [message for message in new if message.id not in known]
 
     def _said_again(self, state: Mapping[str, Any], run: Run) -> Steps[list[RemoveMessage]]:
         """Remove what came in with the id of a sealed message: it is in the journal already."""
@@ -93,15 +106,21 @@ class RecallNode(Node):
         new = range(view.covered, len(journal))
         ids = [journal[at].id for at in new if not has_made_id(journal, at)]
         asked = [message_id for message_id in ids if message_id and message_id not in kept]
-        if not asked:
-            return []
+        known = yield from self._sealed(state, run, asked)
+        return [RemoveMessage(message_id) for message_id in asked if message_id in known]
+
+    def _sealed(self, state: Mapping[str, Any], run: Run, ids: Sequence[str]) -> Steps[set[str]]:
+        """Return those of the ids that a sealed message of this thread has."""
+        sealed: Sealed | None = state.get("sealed") or None
+        if not sealed or not ids:
+            return set()
         files = self.workspace.scoped(owner_of(run, self.agent))
         try:
-            known: set[str] = yield io(has_sealed, files, sealed, asked)
+            known: set[str] = yield io(has_sealed, files, sealed, ids)
         except WorkspaceError as error:
             log.warning("the sealed part of the journal is not available: %s", error)
-            return []
-        return [RemoveMessage(message_id) for message_id in asked if message_id in known]
+            return set()
+        return known
 
     @property
     def _once(self) -> bool:
