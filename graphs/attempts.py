@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -16,10 +17,10 @@ from langgraph.constants import TAG_NOSTREAM
 from pydantic import SecretStr
 
 from ..state.errors import AnswerCutOff
-from ..state.outage import is_outage
+from ..state.outage import is_outage, is_timeout
 from .redaction import without_secrets
 
-__all__ = ["Attempts", "Candidate", "aask", "ask", "astream_from", "stream_from"]
+__all__ = ["Attempts", "Candidate", "Rests", "aask", "ask", "astream_from", "stream_from"]
 
 log = logging.getLogger("longthread")
 
@@ -63,6 +64,30 @@ class _Watch(BaseCallbackHandler):
         self.shown = self.shown or (not self.hidden and begun)
 
 
+class Rests:
+    """Candidates that have kept a caller waiting: for a while they are asked last.
+
+    A failure that comes at once costs nothing, and the preferred provider is asked again with the
+    next call; a time-out would cost every step of an agent that long.
+
+    Args:
+        seconds: How long a candidate rests.
+    """
+
+    def __init__(self, seconds: float = 30.0) -> None:
+        self.seconds = seconds
+        self._until: dict[str, float] = {}
+
+    def begin(self, candidate: Candidate) -> None:
+        """Let a candidate rest from now on."""
+        self._until[candidate.name] = monotonic() + self.seconds
+
+    def in_order(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates in the order to ask them now."""
+        now = monotonic()
+        return sorted(candidates, key=lambda each: self._until.get(each.name, 0) > now)
+
+
 @dataclass
 class Attempts:
     """The attempts of one call, in order.
@@ -73,10 +98,14 @@ class Attempts:
 
     candidates: Sequence[Candidate]
     secrets: Sequence[SecretStr] = ()
+    rests: Rests = field(default_factory=Rests)
     shown: bool = False
     _at: int = -1
     _failures: list[str] = field(default_factory=list)
     _watch: _Watch | None = None
+
+    def __post_init__(self) -> None:
+        self.candidates = self.rests.in_order(self.candidates)
 
     def __iter__(self) -> Iterator[Candidate]:
         for at, candidate in enumerate(self.candidates):
@@ -131,6 +160,8 @@ class Attempts:
                 error.add_note(f"longthread: asked before, {failure}")
             return False
         name, after = self.candidates[self._at].name, self.candidates[self._at + 1].name
+        if is_timeout(error):
+            self.rests.begin(self.candidates[self._at])
         failure = f"{name}: {_kind(error)}"
         self._failures.append(failure)
         # What the provider said may hold anything: only the kind of failure is logged.

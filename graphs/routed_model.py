@@ -17,7 +17,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, Field, SecretStr
 
-from .attempts import Attempts, Candidate, aask, ask, astream_from, stream_from
+from .attempts import Attempts, Candidate, Rests, aask, ask, astream_from, stream_from
 
 __all__ = ["RoutedModel"]
 
@@ -25,29 +25,35 @@ __all__ = ["RoutedModel"]
 class _Routed(Runnable[Any, Any]):
     """Candidates that are not plain models: tools are bound to them, or a schema is asked for."""
 
-    def __init__(self, candidates: Sequence[Candidate], secrets: Sequence[SecretStr]) -> None:
+    def __init__(
+        self, candidates: Sequence[Candidate], secrets: Sequence[SecretStr], rests: Rests
+    ) -> None:
         self.candidates = tuple(candidates)
         self.secrets = tuple(secrets)
+        self.rests = rests
+
+    def _attempts(self) -> Attempts:
+        return Attempts(self.candidates, self.secrets, self.rests)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the candidates in order."""
-        return ask(Attempts(self.candidates, self.secrets), input, config, kwargs)
+        return ask(self._attempts(), input, config, kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """Ask the candidates in order, asynchronously."""
-        return await aask(Attempts(self.candidates, self.secrets), input, config, kwargs)
+        return await aask(self._attempts(), input, config, kwargs)
 
     def stream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[Any]:
         """Stream from the first candidate that answers."""
-        return stream_from(Attempts(self.candidates, self.secrets), input, config, kwargs)
+        return stream_from(self._attempts(), input, config, kwargs)
 
     def astream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Stream from the first candidate that answers, asynchronously."""
-        return astream_from(Attempts(self.candidates, self.secrets), input, config, kwargs)
+        return astream_from(self._attempts(), input, config, kwargs)
 
 
 class RoutedModel(BaseChatModel):
@@ -61,6 +67,7 @@ class RoutedModel(BaseChatModel):
         secrets: Keys that may not appear in an error.
         max_tokens: Bound on an answer, for the reserve in the window.
         kind: `_llm_type` of the candidates, if it is the same.
+        rests: Which of them are asked last for a while.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -69,6 +76,7 @@ class RoutedModel(BaseChatModel):
     secrets: tuple[SecretStr, ...] = Field(default=(), repr=False)
     max_tokens: int | None = None
     kind: str = "routed"
+    rests: Rests = Field(default_factory=Rests, repr=False, exclude=True)
 
     @classmethod
     def of(
@@ -215,7 +223,7 @@ class RoutedModel(BaseChatModel):
         raise AssertionError("there is a candidate")
 
     def _attempts(self) -> Attempts:
-        return Attempts(self.candidates, self.secrets)
+        return Attempts(self.candidates, self.secrets, self.rests)
 
     def _each(
         self, change: Callable[[BaseChatModel], Runnable[Any, Any]], *, keep_check: bool = False
@@ -224,7 +232,7 @@ class RoutedModel(BaseChatModel):
             Candidate(each.name, change(model), keep_check and each.says_when_done)
             for each, model in zip(self.candidates, self.models, strict=True)
         ]
-        return _Routed(changed, self.secrets)
+        return _Routed(changed, self.secrets, self.rests)
 
 
 def _with_stop(kwargs: dict[str, Any], stop: list[str] | None) -> dict[str, Any]:

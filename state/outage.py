@@ -12,7 +12,7 @@ from .errors import LongthreadError
 from .overflow import is_context_overflow
 from .overflow_evidence import evidence_of_exception, linked
 
-__all__ = ["is_outage"]
+__all__ = ["is_outage", "is_timeout"]
 
 _CHAIN = 64  # exceptions looked at
 
@@ -59,6 +59,21 @@ def is_outage(error: BaseException) -> bool:
         if verdict is not None:
             return verdict
         pending.extend(reversed(list(linked(one))))
+    return False
+
+
+def is_timeout(error: BaseException) -> bool:
+    """Say whether an outage has kept the caller waiting until a time-out."""
+    seen: set[int] = set()
+    pending = [error]
+    while pending and len(seen) < _CHAIN:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if any("Timeout" in cls.__name__ for cls in type(one).__mro__):
+            return True
+        pending.extend(linked(one))
     return False
 
 

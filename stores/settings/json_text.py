@@ -11,6 +11,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from .mistakes import quoted
+
 __all__ = ["JsonMistake", "parse_json", "read_json"]
 
 LARGEST = 1_000_000
@@ -29,6 +31,8 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         JsonMistake: It cannot be read, or is no JSON object in UTF-8.
     """
+    if not path.is_file():  # a pipe would never end
+        raise JsonMistake("is no file")
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST + 1)
@@ -81,7 +85,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise JsonMistake(f"names the field {twice[:80]!r} twice in one object; keep one of them")
+        raise JsonMistake(f"names the field {quoted(twice)} twice in one object; keep one of them")
     return found
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -61,11 +62,11 @@ class Settings:
             )
         mistakes: list[Mistake] = []
         layers: dict[str, Layer] = {}
-        names = list(_agents(root))
+        names = _agents(root, mistakes)
         shapes: dict[str, type[FileShape]] = {AUTH: AuthFile, SETTINGS: SettingsFile}
         shapes |= {f"{AGENTS}/{name}/{AGENT}": AgentFile for name in names}
         for file, shape in shapes.items():
-            if (root / file).exists():
+            if os.path.lexists(root / file):
                 layer, wrong = _file(root, file, shape)
                 mistakes.extend(wrong)
                 layers[file] = layer
@@ -94,10 +95,16 @@ class Settings:
         return f"Settings(folder={str(self.folder)!r}, files={list(self.files)!r})"
 
 
-def _agents(root: Path) -> Iterator[str]:
+def _agents(root: Path, mistakes: list[Mistake]) -> list[str]:
     folder = root / AGENTS
-    if folder.is_dir():
-        yield from sorted(each.name for each in folder.iterdir() if (each / AGENT).exists())
+    try:
+        found = sorted(each.name for each in folder.iterdir() if os.path.lexists(each / AGENT))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        mistakes.append(Mistake(AGENTS, "", None, f"cannot be read ({error.strerror})"))
+        return []
+    return found
 
 
 def _file(root: Path, file: str, shape: type[FileShape]) -> tuple[Layer, list[Mistake]]:

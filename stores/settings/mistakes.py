@@ -10,7 +10,16 @@ from typing import Any
 
 from ...state.errors import ConfigurationError
 
-__all__ = ["HIDDEN", "Mistake", "SettingsError", "closest", "is_secret_name", "quoted", "shown"]
+__all__ = [
+    "HIDDEN",
+    "Mistake",
+    "SettingsError",
+    "closest",
+    "is_secret_name",
+    "named",
+    "quoted",
+    "shown",
+]
 
 HIDDEN = "<hidden>"
 
@@ -86,6 +95,13 @@ def shown(value: Any, *, field: str = "", secret: bool = False) -> str:
 def quoted(text: str) -> str:
     """Return a name in quotes, unless it looks like a key that was put in the wrong place."""
     return HIDDEN if _SECRET_VALUE.search(text) else repr(text[:_LONGEST])
+
+
+def named(text: str) -> str:
+    """Return a field's name as it may stand in a message."""
+    if _SECRET_VALUE.search(text):
+        return HIDDEN
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _kind(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from .mistakes import HIDDEN, Mistake, closest, is_secret_name, shown
+from .mistakes import HIDDEN, Mistake, closest, is_secret_name, named, shown
 
 __all__ = ["FOREIGN", "Path", "Written", "fields_by_spelling", "model_of", "spelled"]
 
@@ -88,7 +88,7 @@ def _object(
     names = fields_by_spelling(shape)
     found: dict[str, Any] = {}
     for key, value in data.items():
-        spelling = f"{prefix}{key}"
+        spelling = f"{prefix}{named(key)}"
         name = names.get(key)
         if name is None:
             _not_a_field(written, shape, key, value, path, spelling)
@@ -113,9 +113,9 @@ def _value(written: Written, value: Any, of: FieldInfo, path: Path, prefix: str)
     if not many:
         return _object(written, value, model, path, prefix)
     for key in value:
-        written.names[(*path, key)] = f"{prefix}{key}"
+        written.names[(*path, key)] = f"{prefix}{named(key)}"
     return {
-        key: _object(written, each, model, (*path, key), f"{prefix}{key}.")
+        key: _object(written, each, model, (*path, key), f"{prefix}{named(key)}.")
         if isinstance(each, dict)
         else each
         for key, each in value.items()

@@ -107,6 +107,24 @@ def test_a_batch_a_generation_and_bound_arguments_fall_back_too() -> None:
     assert second.settings[-1]["max_tokens"] == 7
 
 
+def test_who_keeps_callers_waiting_is_asked_last_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr("longthread.graphs.attempts.monotonic", lambda: now)
+    (slow, down), model = scripts(httpx.ReadTimeout("slow"), "two")
+    bound = model.bind_tools([])
+    assert model.invoke("?").content == "two"
+    assert bound.invoke("?").content == "two"
+    assert len(slow.requests) == 1
+    down.answers = [DOWN]
+    with pytest.raises(httpx.ReadTimeout):  # asked last, but asked
+        model.invoke("?")
+    assert len(slow.requests) == 2
+    slow.answers, now = ["one"], now + 31
+    assert bound.invoke("?").content == "one"
+
+
 def test_a_stream_goes_on_elsewhere_until_its_first_word() -> None:
     early = routed(Streaming(chunks=[word(""), DOWN]), Streaming(chunks=[word("b", done=True)]))
     assert "".join(str(chunk.content) for chunk in early.stream("?")) == "b"

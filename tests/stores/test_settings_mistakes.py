@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import traceback
 from pathlib import Path
@@ -200,8 +201,19 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
 
 def test_a_folder_or_file_that_cannot_be_read_is_one_mistake(tmp_path: Path) -> None:
     (tmp_path / "settings.json").mkdir()
-    (wrong,) = mistakes(tmp_path)
-    assert wrong.file == "settings.json"
+    os.mkfifo(tmp_path / "auth.json")
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents/coder").mkdir()
+    (tmp_path / "agents/coder/agent.json").symlink_to("nowhere")
+    found = mistakes(tmp_path)
+    files = ["auth.json", "settings.json", "agents/coder/agent.json"]
+    assert [each.file for each in found] == files
+    assert {each.fix for each in found} == {"is no file"}
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "agents").write_text("", encoding="utf-8")
+    (wrong,) = mistakes(other)
+    assert (wrong.file, wrong.fix) == ("agents", "cannot be read (Not a directory)")
     with pytest.raises(SettingsError, match="there is no such folder"):
         Settings.load(tmp_path / "nowhere")
 
@@ -265,6 +277,8 @@ LEAKS: list[dict[str, Any]] = [
     {"providers": {"p": {"options": {"openai_api_key": SECRET}}}},
     {"providers": {"p": {"type": "?", "api_key": SECRET, "api_key2": SECRET}}},
     {"token": SECRET},
+    {f"sk-{SECRET}": 1},
+    {"providers": {f"sk-{SECRET}": {"type": 1}}},
     {"anything": {"at": {"all": SECRET}}},
     {"models": {"main": {"model": "nowhere:m", "options": {"x-api-key": SECRET}}}},
     {"models": {"main": {"model": "nowhere:m", "apiKey": SECRET}}},
