@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         DEFAULT_FLUSH_PROMPT,
         DEFAULT_SUMMARY_PROMPT,
     )
+    from longthread.stores.checkpointers import aopen_checkpointer, open_checkpointer
     from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
     from longthread.stores.settings import Settings
@@ -68,6 +69,7 @@ __all__ = [
     "acompact_thread",
     "acontext_history",
     "agent_node",
+    "aopen_checkpointer",
     "build_agent_graph",
     "classify_overflow",
     "compact_thread",
@@ -75,6 +77,7 @@ __all__ = [
     "context_policy",
     "create_agent_graph",
     "is_context_overflow",
+    "open_checkpointer",
     "plot_context",
     "project_context",
 ]
@@ -105,6 +108,7 @@ _HOMES = {
         "DEFAULT_SUMMARY_PROMPT",
     ),
     "stores.journal": ("ThreadJournal",),
+    "stores.checkpointers": ("aopen_checkpointer", "open_checkpointer"),
     "stores.local": ("LocalWorkspace",),
     "stores.settings": ("Settings",),
     "stores.store": ("StoreWorkspace",),

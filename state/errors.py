@@ -7,6 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "AnswerCutOff",
+    "CheckpointerError",
     "ConfigurationError",
     "LongthreadError",
     "ThreadBudgetError",
@@ -41,6 +42,12 @@ class AnswerCutOff(LongthreadError, ConnectionError):
     """A model's answer ended before the model said that it was done."""
 
     code = "ANSWER_CUT_OFF"
+
+
+class CheckpointerError(LongthreadError):
+    """A checkpointer cannot be opened: the file, folder or server cannot be used as it is."""
+
+    code = "CHECKPOINTER_ERROR"
 
 
 class ThreadBudgetError(LongthreadError):
