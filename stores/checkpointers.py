@@ -17,7 +17,6 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from types import ModuleType
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -74,9 +73,9 @@ def open_checkpointer(
 
             opened = open_sqlite(place, serialiser, create=create)
         case "postgres":
-            opened = _postgres().open_postgres(
-                place, serialiser, shown=_without_password(url), create=create
-            )
+            from .postgres_saver import open_postgres
+
+            opened = open_postgres(place, serialiser, shown=_without_password(url), create=create)
     with opened as saver:
         yield saver
 
@@ -102,9 +101,9 @@ async def aopen_checkpointer(
 
             opened = aopen_sqlite(place, serialiser, create=create)
         case "postgres":
-            opened = _postgres().aopen_postgres(
-                place, serialiser, shown=_without_password(url), create=create
-            )
+            from .postgres_saver import aopen_postgres
+
+            opened = aopen_postgres(place, serialiser, shown=_without_password(url), create=create)
     async with opened as saver:
         yield saver
 
@@ -154,14 +153,3 @@ def _without_password(url: str) -> str:
     place = f"{user}@{host}" if user else host
     # Parameters can hold a password too.
     return repr(parts._replace(netloc=place, query="", fragment="").geturl())
-
-
-def _postgres() -> ModuleType:
-    try:
-        from . import postgres_saver
-    except ImportError as error:
-        raise ConfigurationError(
-            "checkpointer postgresql://…: the packages for PostgreSQL are not installed "
-            f"({error}); run pip install 'longthread[postgres]'"
-        ) from error
-    return postgres_saver

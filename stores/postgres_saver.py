@@ -1,4 +1,4 @@
-"""Checkpoints in a PostgreSQL database. Imported only where one is used: needs `[postgres]`."""
+"""Checkpoints in a PostgreSQL database. Its packages are those of the extra `[postgres]`."""
 
 from __future__ import annotations
 
@@ -6,29 +6,22 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from psycopg.rows import dict_row
-from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from ..state.errors import CheckpointerError
+from ..state.errors import CheckpointerError, ConfigurationError
+
+if TYPE_CHECKING:
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 __all__ = ["aopen_postgres", "open_postgres"]
 
 _CONNECT_SECONDS = 10
 _SETUP_SECONDS = 60.0
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(30519908370379890) AS mine"
-# A saver uses one connection at a time: a pool is here to replace a broken one.
-_POOL: dict[str, Any] = {
-    "min_size": 1,
-    "max_size": 2,
-    "kwargs": {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
-    "open": False,
-}
 
 
 @contextmanager
@@ -46,8 +39,12 @@ def open_postgres(
     Raises:
         CheckpointerError: The server cannot be reached or refuses, or there are no tables.
     """
+    _check_packages()
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from psycopg_pool import ConnectionPool
+
     _prepare(url, shown, create)
-    with ConnectionPool(url, check=ConnectionPool.check_connection, **_POOL) as pool:
+    with ConnectionPool(url, check=ConnectionPool.check_connection, **_pool()) as pool:
         yield PostgresSaver(pool, serde=serialiser)
 
 
@@ -56,15 +53,40 @@ async def aopen_postgres(
     url: str, serialiser: SerializerProtocol, *, shown: str, create: bool
 ) -> AsyncIterator[AsyncPostgresSaver]:
     """Do what `open_postgres` does, for asynchronous use."""
+    _check_packages()
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg_pool import AsyncConnectionPool
+
     await asyncio.to_thread(_prepare, url, shown, create)
-    async with AsyncConnectionPool(
-        url, check=AsyncConnectionPool.check_connection, **_POOL
-    ) as pool:
+    check = AsyncConnectionPool.check_connection
+    async with AsyncConnectionPool(url, check=check, **_pool()) as pool:
         yield AsyncPostgresSaver(pool, serde=serialiser)
+
+
+def _check_packages() -> None:
+    try:
+        import langgraph.checkpoint.postgres  # noqa: F401
+        import psycopg_pool  # noqa: F401
+    except ImportError as error:
+        raise ConfigurationError(
+            "checkpointer postgresql://…: the packages for PostgreSQL are not installed "
+            f"({error}); run pip install 'longthread[postgres]'"
+        ) from error
+
+
+def _pool() -> dict[str, Any]:
+    """Return the options of a pool: one connection, and another should that one break."""
+    from psycopg.rows import dict_row
+
+    connection = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    return {"min_size": 1, "max_size": 2, "kwargs": connection, "open": False}
 
 
 def _prepare(url: str, shown: str, create: bool) -> None:
     """Make the tables, and find out now what would fail later, with the server's own reason."""
+    import psycopg
+    from psycopg.rows import dict_row
+
     try:
         with psycopg.connect(
             url, autocommit=True, row_factory=dict_row, connect_timeout=_CONNECT_SECONDS
@@ -86,6 +108,9 @@ def _prepare(url: str, shown: str, create: bool) -> None:
 
 def _up_to_date(connection: psycopg.Connection[Any]) -> bool:
     """Whether all tables are there: whoever may not create any can then still use them."""
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+
     newest = len(PostgresSaver.MIGRATIONS) - 1
     try:
         row = connection.execute("SELECT max(v) AS v FROM checkpoint_migrations").fetchone()
@@ -100,6 +125,10 @@ def _set_up(url: str, connection: psycopg.Connection[Any]) -> None:
     The lock is tried again and again rather than waited for: building an index waits for everybody
     who is in the middle of a statement, also for whoever waits for this lock.
     """
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from psycopg.rows import dict_row
+
     deadline = time.monotonic() + _SETUP_SECONDS
     with psycopg.connect(url, row_factory=dict_row, connect_timeout=_CONNECT_SECONDS) as guard:
         while True:

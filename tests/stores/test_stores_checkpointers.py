@@ -236,9 +236,7 @@ def test_a_database_without_tables_is_left_alone_when_they_should_be_there(
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "longthread.stores.postgres_saver", raising=False)
-    monkeypatch.delattr("longthread.stores.postgres_saver", raising=False)
-    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setitem(sys.modules, "psycopg_pool", None)
     with pytest.raises(LongthreadError, match=r"longthread\[postgres\]"):
         open_checkpointer("postgresql://localhost/threads").__enter__()
 
