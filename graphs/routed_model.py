@@ -12,7 +12,7 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, Field, SecretStr
@@ -221,6 +221,44 @@ class RoutedModel(BaseChatModel):
                 if not attempts.goes_on(error):
                     raise
         raise AssertionError("there is a candidate")
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        attempts = self._attempts()
+        for candidate in attempts:
+            model = cast(BaseChatModel, candidate.runnable)
+            try:
+                for chunk in model._stream(messages, stop, run_manager, **kwargs):
+                    attempts.passed_on(chunk.message)
+                    yield chunk
+                return
+            except Exception as error:
+                if not attempts.goes_on(error):
+                    raise
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        attempts = self._attempts()
+        for candidate in attempts:
+            model = cast(BaseChatModel, candidate.runnable)
+            try:
+                async for chunk in model._astream(messages, stop, run_manager, **kwargs):
+                    attempts.passed_on(chunk.message)
+                    yield chunk
+                return
+            except Exception as error:
+                if not attempts.goes_on(error):
+                    raise
 
     def _attempts(self) -> Attempts:
         return Attempts(self.candidates, self.secrets, self.rests)

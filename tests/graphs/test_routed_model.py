@@ -135,6 +135,16 @@ def test_a_stream_goes_on_elsewhere_until_its_first_word() -> None:
         next(chunks)
 
 
+async def test_the_protocol_of_events_falls_back_too() -> None:
+    model = routed(Streaming(chunks=[DOWN]), Streaming(chunks=[word("a"), word("b", done=True)]))
+    assert "".join(chunk.text for chunk in model._stream([HumanMessage("?")])) == "ab"
+    chunks = [chunk.text async for chunk in model._astream([HumanMessage("?")])]
+    assert "".join(chunks) == "ab"
+    late = routed(Streaming(chunks=[word("a"), DOWN]), Streaming(chunks=[word("b", done=True)]))
+    with pytest.raises(httpx.ConnectError):
+        list(late._stream([HumanMessage("?")]))
+
+
 async def test_a_call_of_a_tool_counts_as_a_word() -> None:
     chunk = AIMessageChunk(
         content="", tool_call_chunks=[{"name": "look", "args": "{", "id": "1", "index": 0}]
