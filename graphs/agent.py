@@ -48,6 +48,7 @@ from .arguments import (
 )
 from .compiled import AgentGraph
 from .configured import configured
+from .memory_tools import memory_tools
 from .models import can_call_tools, needs_cache_hints, output_reserve_of, resolve_model, window_of
 from .retries import without_overflow
 from .rolling_models import RollingModels
@@ -223,13 +224,20 @@ def build_agent_graph(
                 files, agent=name, page_chars=page, page_tokens=window // 8, name=read_tool
             )
         )
-        eviction = excluding(eviction, read_tool)
+    remembering = memory_tools(
+        memory if can_call else None, files, bound, agent=name, window=window
+    )
+    bound.extend(remembering.shown)
+    if eviction is not None:
+        ours = {**remembering.names, **({"read_file": read_tool} if read_tool else {})}
+        eviction = excluding(eviction, ours)
     policy = ContextPolicy(
         window=window,
         output_reserve=output_reserve_of(main),
         system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
         tools=tuple(convert_to_openai_tool(t) for t in bound),
         read_tool=read_tool,
+        search_tool=remembering.names.get("memory_search"),
         structured=response_format is not None,
         direct_tools=frozenset(
             t.name for t in bound if isinstance(t, BaseTool) and t.return_direct
@@ -264,7 +272,9 @@ def build_agent_graph(
             else main.with_structured_output(response_format),
             cache_hints=needs_cache_hints(main),
         ),
-        tools=ToolsNode(policy, [t for t in bound if isinstance(t, BaseTool)]),
+        tools=ToolsNode(
+            policy, [t for t in (*bound, *remembering.aliases) if isinstance(t, BaseTool)]
+        ),
         overflow_retry=OverflowRetryNode(policy),
         consolidation=ConsolidationNode(
             policy, files, extractor, agent=name, window=extractor_window

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool
@@ -22,15 +22,20 @@ def free_name(name: str, tools: Sequence[BaseTool | dict[str, Any]]) -> str:
     return next(variant for variant in variants if variant not in taken)
 
 
-def excluding(eviction: ToolResultEvictionConfig, read_tool: str) -> ToolResultEvictionConfig:
-    """Return the configuration with the tool that reads evicted texts excluded, whatever its name.
+def excluding(
+    eviction: ToolResultEvictionConfig, ours: Mapping[str, str]
+) -> ToolResultEvictionConfig:
+    """Return the configuration with our tools that read excluded, whatever they are called.
 
     Args:
-        eviction: The configuration. Unless it names its exclusions itself, a `read_file` of the
-            application's own is not one of them.
-        read_tool: Name of our tool.
+        eviction: The configuration. Where it names its exclusions itself, only what reads evicted
+            texts is added; else a tool of the application's own that has the name of one of ours is
+            not excluded.
+        ours: The name that each of our tools has here, by its usual name.
     """
     names = eviction.exclude_tools
-    if read_tool != "read_file" and "exclude_tools" not in eviction.model_fields_set:
-        names = tuple(n for n in names if n != "read_file")
-    return eviction.model_copy(update={"exclude_tools": tuple(dict.fromkeys((*names, read_tool)))})
+    if "exclude_tools" not in eviction.model_fields_set:
+        names = tuple(ours.get(name, name) for name in names)
+    elif "read_file" in ours:
+        names = tuple(dict.fromkeys((*names, ours["read_file"])))
+    return eviction.model_copy(update={"exclude_tools": names})

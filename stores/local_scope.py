@@ -6,6 +6,7 @@ import contextlib
 import copy
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
@@ -17,9 +18,12 @@ from .paths import shown
 from .places import Place, Places
 from .records import dump_record, load_record
 from .together import change_together, remove_file
-from .workspace import FileInfo, JsonRecord, TextPage
+from .workspace import FileInfo, FileVersion, JsonRecord, TextPage
 
 __all__ = ["LocalScope"]
+
+# Seconds. The coarsest clock among the file systems in use, that of FAT.
+_SETTLES_AFTER = 2.0
 
 
 class LocalScope:
@@ -141,6 +145,14 @@ class LocalScope:
         """Return the sorted paths of all files in a folder and below; [] when it is not there."""
         return self._places.files_below(folder)
 
+    def list_versions(self, folder: str = "", *, deep: bool = True) -> dict[str, FileVersion]:
+        """Return the version of every file in a folder and, if `deep`, in the folders below."""
+        moment = time.time()
+        return {
+            path: _version(status, moment)
+            for path, status in self._places.status_below(folder, deep=deep).items()
+        }
+
     def read_json(self, name: str) -> JsonRecord | None:
         """Return a bookkeeping record, or None when there is none that can be read."""
         real = self._places.record(name).real
@@ -186,6 +198,18 @@ class LocalScope:
 
     def _lock(self, *places: Place) -> contextlib.AbstractContextManager[None]:
         return hold_locks(self._places.locks, [place.real for place in places], self._lock_timeout)
+
+
+def _version(status: os.stat_result, moment: float) -> FileVersion:
+    """Name one content of a file on this machine.
+
+    Its owner can set the time of a change (`st_mtime`) at will, but not that of the change of its
+    status (`st_ctime`), which Windows does not have.
+    """
+    changed = status.st_mtime if os.name == "nt" else status.st_ctime
+    times = f"{status.st_mtime_ns}-{status.st_ctime_ns}"
+    token = f"{status.st_dev}-{status.st_ino}-{status.st_size}-{times}"
+    return FileVersion(token, moment - changed > _SETTLES_AFTER)
 
 
 def _read(place: Place) -> str | None:

@@ -8,6 +8,7 @@ that it is given, not from other programs of the same account.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,10 +85,23 @@ class Places:
             name.removesuffix(_RECORD_SUFFIX) for name in names if name.endswith(_RECORD_SUFFIX)
         )
 
+    def status_below(self, folder: str, *, deep: bool) -> dict[str, os.stat_result]:
+        """Return what the system knows of each file in a folder and, if `deep`, below."""
+        found = {}
+        for path, entry in self._entries(folder, deep=deep):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                found[path] = entry.stat()
+        return found
+
     def _below(self, folder: str, *inside: str) -> list[str]:
+        return sorted(path for path, _ in self._entries(folder, *inside))
+
+    def _entries(
+        self, folder: str, *inside: str, deep: bool = True
+    ) -> Iterator[tuple[str, os.DirEntry[str]]]:
         folder = folder.removesuffix("/")
         place = self._find(split_path(folder) if folder else (), folder, *inside)
-        return sorted(self._walk(place.real, f"{folder}/" if folder else ""))
+        return self._walk(place.real, f"{folder}/" if folder else "", deep)
 
     def _find(self, segments: tuple[str, ...], path: str, *inside: str) -> Place:
         shared = segments[:1] == (_GLOBAL,)
@@ -108,8 +122,8 @@ class Places:
     def _holds(self, real: str) -> bool:
         return real.startswith(self._home() + os.sep)
 
-    def _walk(self, folder: str, prefix: str) -> Iterator[str]:
-        """Yield every file below a folder. Folders that are links are not entered, which also rules
+    def _walk(self, folder: str, prefix: str, deep: bool) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Yield every file of a folder. Folders that are links are not entered, which also rules
         out circles; names that no path can spell are left out."""
         with disk_errors("list", folder):
             try:
@@ -123,9 +137,10 @@ class Places:
                 except WorkspaceError:
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    yield from self._walk(entry.path, f"{prefix}{entry.name}/")
+                    if deep:
+                        yield from self._walk(entry.path, f"{prefix}{entry.name}/", deep)
                 elif entry.is_file(follow_symlinks=False) or self._links_to_a_file(entry):
-                    yield prefix + entry.name
+                    yield prefix + entry.name, entry
 
     def _links_to_a_file(self, entry: os.DirEntry[str]) -> bool:
         if not entry.is_symlink():

@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-__all__ = ["FileInfo", "JsonRecord", "Owner", "ScopedWorkspace", "TextPage", "Workspace"]
+__all__ = [
+    "FileInfo",
+    "FileVersion",
+    "JsonRecord",
+    "Owner",
+    "ScopedWorkspace",
+    "TextPage",
+    "VersionedFiles",
+    "Workspace",
+]
 
 JsonRecord: TypeAlias = dict[str, Any]
 """One bookkeeping record: a JSON object."""
@@ -43,6 +52,19 @@ class FileInfo:
     path: str
     size: int
     modified: datetime
+
+
+class FileVersion(NamedTuple):
+    """What tells one content of a file from every other, without reading it.
+
+    Attributes:
+        token: Differs whenever the content does, and between any two files of the process.
+        settled: Whether that can be relied on. A file that has only just changed may change again
+            within the resolution of its time, and then only reading it tells.
+    """
+
+    token: str
+    settled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +215,15 @@ class ScopedWorkspace(Protocol):
 
     def list_json(self, folder: str = "") -> list[str]:
         """Return the sorted names of all records in a folder of records and below."""
+        ...
+
+
+@runtime_checkable
+class VersionedFiles(Protocol):
+    """What the files of an owner may offer besides: searching then reads only what has changed."""
+
+    def list_versions(self, folder: str = "", *, deep: bool = True) -> dict[str, FileVersion]:
+        """Return the version of every file in a folder and, if `deep`, in the folders below."""
         ...
 
 

@@ -28,7 +28,7 @@ __all__ = ["BELIEVED", "LIMIT", "Event", "Session", "open_session"]
 
 BELIEVED = 16_000
 """The window that the graph is told, in tokens. Small, so that a short session fills it."""
-LIMIT = 10_000
+LIMIT = 11_300
 """What the provider really accepts."""
 
 Event = dict[str, Any]

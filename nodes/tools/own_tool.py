@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_snake
 from ...state.errors import LongthreadError
 from ..node import Run
 
-__all__ = ["MatchModeArgument", "own_tool"]
+__all__ = ["MatchModeArgument", "ScopeArgument", "own_tool"]
 
 # LangGraph hands its runtime only to a parameter whose annotation is nothing but `ToolRuntime`.
 _OUTSIDE = cast(ToolRuntime, None)
@@ -22,6 +22,9 @@ MatchModeArgument = Annotated[
     Any, WithJsonSchema({"type": "string", "enum": ["phrase", "all", "any"]})
 ]
 """A match mode as the model is shown it; what it sends is for `parse_match_mode` to judge."""
+
+ScopeArgument = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["agent", "global"]})]
+"""A scope as the model is shown it; what it sends is for `parse_scope` to judge."""
 
 
 def own_tool(

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from langchain_core.tools import BaseTool, tool
-from langgraph.prebuilt import ToolRuntime
+from typing import Annotated
+
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, WithJsonSchema
 
 from ...state.counting import count_text
-from ...state.errors import WorkspaceError
+from ...state.errors import ToolInputError
 from ...stores.workspace import TextPage, Workspace
 from ..identity import owner_of
 from ..node import Run
+from .own_tool import own_tool
 
 __all__ = ["read_file_tool"]
+
+
+class Arguments(BaseModel):
+    """What the model says."""
+
+    path: str
+    offset: int = 0
+    limit: int = 500
+    char_offset: Annotated[int | None, WithJsonSchema({"type": "integer"})] = None
 
 
 def read_file_tool(
@@ -32,32 +44,14 @@ def read_file_tool(
         name: Its name, when the application has a `read_file` of its own.
     """
 
-    @tool(name)
-    def read_file(
-        path: str,
-        runtime: ToolRuntime,
-        offset: int = 0,
-        limit: int = 500,
-        char_offset: int | None = None,
-    ) -> str:
-        """Read a file of your workspace, above all the full text of a large tool result.
-
-        Args:
-            path: Path as it was shown to you, such as large_tool_results/….txt.
-            offset: First line to read, counted from 0.
-            limit: Most lines to read.
-            char_offset: Read from this character instead, to page through a very long line.
-        """
-        files = workspace.scoped(owner_of(Run(runtime.config, runtime), agent))
-        try:
-            if char_offset is not None:
-                page = files.read_chars(path, max(0, char_offset), page_chars)
-            else:
-                page = files.read_lines(path, max(0, offset), max(1, limit), page_chars)
-        except WorkspaceError as error:
-            return f"Error: {error}"
+    def read_file(run: Run, path: str, offset: int, limit: int, char_offset: int | None) -> str:
+        files = workspace.scoped(owner_of(run, agent))
+        if char_offset is not None:
+            page = files.read_chars(path, max(0, char_offset), page_chars)
+        else:
+            page = files.read_lines(path, max(0, offset), max(1, limit), page_chars)
         if page is None:
-            return f"Error: there is no file {path!r} in the workspace."
+            raise ToolInputError(f"there is no file {path!r} in the workspace.")
         if count_text(page.text) > page_tokens:
             # Dense text: as many characters as fit, from where the page begins.
             fits = len(page.text) * page_tokens // count_text(page.text)
@@ -65,7 +59,16 @@ def read_file_tool(
             assert page is not None
         return _shown(page, path)
 
-    return read_file
+    return own_tool(
+        read_file,
+        name=name,
+        description=(
+            "Read a file of your workspace, above all the full text of a large tool result: "
+            "`limit` lines from line `offset` on, counted from 0; or from character `char_offset` "
+            "on, to page through a very long line."
+        ),
+        arguments=Arguments,
+    )
 
 
 def _shown(page: TextPage, path: str) -> str:

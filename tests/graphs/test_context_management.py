@@ -547,7 +547,7 @@ def test_everything_off_sends_the_journal_as_it_is(tmp_path: Path) -> None:
 
 
 def test_eviction_off_has_no_tool_to_read_files(tmp_path: Path) -> None:
-    graph = agent(Scripted(), tmp_path, [], eviction=None)
+    graph = agent(Scripted(), tmp_path, [], eviction=None, memory=None)
     assert context_policy(graph).tools == ()
     named = ToolResultEvictionConfig(exclude_tools=("keep",))
     policy = context_policy(agent(Scripted(), tmp_path, eviction=named))

@@ -232,7 +232,7 @@ def test_the_automatic_threshold_is_asked_after_every_answer(tmp_path: Path) -> 
 
 
 def test_the_last_answer_of_a_call_is_asked_about_too(tmp_path: Path) -> None:
-    rolling = RollingCompactionConfig(auto_threshold=5)
+    rolling = RollingCompactionConfig(auto_threshold=10)
     script = Scripted("a long answer " * 200)
     given: tuple[dict[str, Any], ...] = ({}, {"memory": None})
     for memory in given:
@@ -250,7 +250,7 @@ def test_both_compactions_share_one_record(tmp_path: Path) -> None:
     script = Scripted("ok", summary="ONE")
     graph = with_history(script, tmp_path)
     compact_thread(graph, thread())
-    script.answers = [overflow_error(limit=400), "fine"]
+    script.answers = [overflow_error(limit=1_200), "fine"]
     script.side["summary"] = "TWO"
     graph.invoke(say("go"), thread())
     record = graph.get_state(thread()).values["compaction"]

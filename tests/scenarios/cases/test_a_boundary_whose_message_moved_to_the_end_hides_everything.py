@@ -17,7 +17,7 @@ def page(at: str) -> str:
 
 def compacted(tmp_path: Path) -> tuple[Scripted, Any]:
     script = Scripted(*(calls(f"c{i}", name="page") for i in range(20)), "done")
-    graph = agent(script, tmp_path, [page], context_window=6_000, memory=None)
+    graph = agent(script, tmp_path, [page], context_window=5_500, memory=None)
     graph.invoke(say("go"), thread())
     return script, graph
 

@@ -93,7 +93,7 @@ def test_a_thousand_ideographs_are_about_a_thousand_tokens(tmp_path: Path) -> No
 
 def test_cached_tokens_are_not_counted_twice_and_missing_usage_is_estimated(tmp_path: Path) -> None:
     def counted(messages: list[BaseMessage]) -> AIMessage:
-        tokens = sum(map(count_message, messages)) + 300
+        tokens = sum(map(count_message, messages)) + context_policy(graph).tools_tokens
         details = {"cache_read": tokens - 10, "cache_creation": 5}
         usage = {"input_tokens": tokens, "output_tokens": 1, "total_tokens": tokens + 1}
         return AIMessage("x " * 50, usage_metadata={**usage, "input_token_details": details})
