@@ -17,6 +17,13 @@ from .matching import Query, fold
 
 __all__ = ["FoldedCache", "FoldedText", "Needles"]
 
+# Prose repeats itself: its words take a fifth of it or less. Where every word is another, looking
+# through the words first is only a second search.
+_WORTHWHILE_SHARE = 0.34
+
+# Lines with the longest term and without another one, after which it does not lead any more.
+_MISSES = 64
+
 
 class Needles:
     """A query in the form in which lines of bytes are searched for it.
@@ -45,7 +52,8 @@ class FoldedText:
     Attributes:
         original: Its text.
         folded: Its folded text.
-        words: Its distinct folded words, separated by newlines; None: nobody has counted them.
+        words: Its distinct folded words, separated by newlines; None: looking through them would
+            not save enough, or has not been prepared.
     """
 
     original: bytes
@@ -57,6 +65,8 @@ class FoldedText:
         """Make one of a text; `keep` says whether it will be searched more than once."""
         folded = _bytes(fold(text))
         words = b"\n".join(set(folded.split())) if keep else None
+        if words is not None and len(words) > len(folded) * _WORTHWHILE_SHARE:
+            words = None
         return cls(_bytes(text), folded, words)
 
     def holds(self, text: str) -> bool:
@@ -161,12 +171,14 @@ def _any_term(folded: bytes, terms: tuple[bytes, ...]) -> Iterator[tuple[int, in
 def _every_term(folded: bytes, terms: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
     """Yield start and end of every line that holds all of the terms.
 
-    Each time the term whose next place is furthest away decides where to go on, so the rarest term
-    sets the pace, whichever it is.
+    The longest term, likely the rarest, leads. Where it turns out to be common, the term whose next
+    place is furthest away decides each time where to go on, so that the rarest sets the pace.
     """
-    start = 0
+    leader = max(terms, key=len)
+    start = misses = 0
     while True:
-        places = [folded.find(term, start) for term in terms]
+        leaders = (leader,) if misses < _MISSES else terms
+        places = [folded.find(term, start) for term in leaders]
         if min(places) < 0:
             return
         first, end = _line(folded, max(places), start)
@@ -174,7 +186,8 @@ def _every_term(folded: bytes, terms: tuple[bytes, ...]) -> Iterator[tuple[int, 
             yield first, end
             start = end
         else:
-            start = first
+            misses += 1
+            start = end if len(leaders) == 1 else first
 
 
 def _line(folded: bytes, at: int, floor: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..state.errors import WorkspaceError
 from .files import disk_errors
@@ -132,9 +133,7 @@ class Places:
             except (FileNotFoundError, NotADirectoryError):
                 return
             for entry in found:
-                try:
-                    split_path(entry.name)
-                except WorkspaceError:
+                if not _can_be_spelt(entry.name):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     if deep:
@@ -147,3 +146,14 @@ class Places:
             return False
         real = os.path.realpath(entry.path)
         return self._holds(real) and os.path.isfile(real)
+
+
+@lru_cache(maxsize=16_384)
+def _can_be_spelt(name: str) -> bool:
+    """Say whether a path can lead to a file of that name. A listing asks for the same ones again
+    and again."""
+    try:
+        split_path(name)
+    except WorkspaceError:
+        return False
+    return True
