@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from .config import config
+from .memory import memory
 from .threads import threads
 
 __all__ = ["app", "main"]
@@ -97,6 +98,7 @@ def longthread(
 
 app.add_typer(threads, name="thread")
 app.add_typer(config, name="config")
+app.add_typer(memory, name="memory")
 
 
 @app.command()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import regex
 
-__all__ = ["clip_end", "clip_start", "encodable", "head_and_tail", "well_formed"]
+__all__ = ["clip_end", "clip_start", "encodable", "head_and_tail", "visible", "well_formed"]
 
 # Longest run of code points that is looked at as one visible character (a family emoji has 11).
 _CLUSTER_REACH = 64
 _CLUSTER = regex.compile(r"\X")
+
+# C0 and C1 controls but for the tab, and the separators of lines and paragraphs.
+_CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def well_formed(text: str) -> str:
@@ -20,6 +24,19 @@ def well_formed(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "backslashreplace").decode("utf-8")
     return text
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    """Return text with control characters shown as escapes (``\\x1b``), as on a terminal or a line.
+
+    Args:
+        text: Any text. A tab stays one.
+        keep: Further characters that stay as they are.
+    """
+    return _CONTROLS.sub(
+        lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(),
+        text,
+    )
 
 
 def encodable(value: Any) -> Any:

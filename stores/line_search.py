@@ -2,8 +2,7 @@
 
 A file is kept in two forms: as it is, and folded (`matching.fold`). Both are UTF-8 bytes, in which
 searching is fastest and a line is found without decoding the rest. Folding keeps every `\\n`, so
-the n-th line of one form is the n-th line of the other. The distinct words of a file are kept too:
-they are a fraction of it, and say that a term is nowhere in it without looking through it.
+the n-th line of one form is the n-th line of the other.
 """
 
 from __future__ import annotations
@@ -16,10 +15,6 @@ from dataclasses import dataclass
 from .matching import Query, fold
 
 __all__ = ["FoldedCache", "FoldedText", "Needles"]
-
-# Prose repeats itself: its words take a fifth of it or less. Where every word is another, looking
-# through the words first is only a second search.
-_WORTHWHILE_SHARE = 0.34
 
 # Lines with the longest term and without another one, after which it does not lead any more.
 _MISSES = 64
@@ -37,12 +32,6 @@ class Needles:
         self.every = query.mode != "any"
         # A record is one line: a phrase that goes on in the next one is found nowhere.
         self.terms = tuple(_bytes(term) for term in query.terms if "\n" not in term)
-        self._pieces = tuple(term.split() for term in self.terms)
-
-    def excluded(self, words: bytes) -> bool:
-        """Say whether no line of a file with these words can match."""
-        missing = (any(piece not in words for piece in pieces) for pieces in self._pieces)
-        return any(missing) if self.every else all(missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,34 +41,25 @@ class FoldedText:
     Attributes:
         original: Its text.
         folded: Its folded text.
-        words: Its distinct folded words, separated by newlines; None: looking through them would
-            not save enough, or has not been prepared.
     """
 
     original: bytes
     folded: bytes
-    words: bytes | None = None
 
     @classmethod
-    def of(cls, text: str, *, keep: bool = False) -> FoldedText:
-        """Make one of a text; `keep` says whether it will be searched more than once."""
-        folded = _bytes(fold(text))
-        words = b"\n".join(set(folded.split())) if keep else None
-        if words is not None and len(words) > len(folded) * _WORTHWHILE_SHARE:
-            words = None
-        return cls(_bytes(text), folded, words)
+    def of(cls, text: str) -> FoldedText:
+        """Make one of a text."""
+        return cls(_bytes(text), _bytes(fold(text)))
 
     def holds(self, text: str) -> bool:
         """Say whether this was made of the text."""
         return self.original == _bytes(text)
 
     def __len__(self) -> int:
-        return len(self.original) + len(self.folded) + len(self.words or b"")
+        return len(self.original) + len(self.folded)
 
     def lines(self, needles: Needles) -> Iterator[tuple[int, str]]:
         """Yield number (from 1) and text of every line that matches, in order."""
-        if self.words is not None and needles.excluded(self.words):
-            return
         found = _every_term if needles.every and len(needles.terms) > 1 else _any_term
         aligned = self.original.isascii()
         number = seen = at = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..state.errors import WorkspaceError
+from ..state.text import visible
 from .line_search import FoldedCache, FoldedText, Needles
 from .matching import Query, excerpt
 from .memory_paths import search_order
@@ -17,13 +17,12 @@ __all__ = ["MemoryHit", "MemoryHits", "search_memory"]
 
 log = logging.getLogger("longthread")
 
-# A hundred megabytes of ledgers in both forms, with their words.
+# A hundred megabytes of ledgers in both forms, and some room.
 _cache = FoldedCache(256 * 1024 * 1024)
 
 _FOLDERS = (("", False), ("memory", True), ("global", False), ("global/memory", True))
 # Where an entry came from is bookkeeping: nobody looks for the word "thread" to find it.
 _MARKER = "<!-- longthread "
-_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +128,7 @@ def _text(
     draft = f"{version.token} draft"
     known = _cache.get(draft, search)
     if known is None or not known.holds(text):
-        known = FoldedText.of(text, keep=True)
+        known = FoldedText.of(text)
     if version.settled:
         _cache.drop(draft)
     _cache.put(version.token if version.settled else draft, known, search)
@@ -137,5 +136,4 @@ def _text(
 
 
 def _shown(line: str, query: Query, limit: int) -> str:
-    text = excerpt(line.removesuffix("\r"), query, limit)
-    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return visible(excerpt(line.removesuffix("\r"), query, limit))

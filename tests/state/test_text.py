@@ -6,7 +6,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from longthread.state.text import clip_end, clip_start, head_and_tail, well_formed
+from longthread.state.text import clip_end, clip_start, head_and_tail, visible, well_formed
 
 FAMILY = "👩‍👩‍👧‍👦"
 characters = st.sampled_from([*"ab \n漢é\r", FAMILY, "🇳🇴", "👍🏽", "e\u0301"])
@@ -43,3 +43,8 @@ def test_well_formed_text_can_be_encoded_and_is_otherwise_the_same(text: str) ->
     if "\ud800" not in text:
         encodable = all(not 0xD800 <= ord(c) <= 0xDFFF for c in text)
         assert (clean == text) is encodable
+
+
+def test_control_characters_are_made_visible() -> None:
+    assert visible("a\tb\nc\x1b[2J\0\x85\u2028d é") == "a\tb\\nc\\x1b[2J\\x00\\x85\\u2028d é"
+    assert visible("a\r\n\x1b", keep="\n\r") == "a\r\n\\x1b"

@@ -146,14 +146,6 @@ def test_the_lines_found_are_those_that_match_alone(
     assert [hit.line for hit in search_memory(view, wanted).hits] == expected
 
 
-@given(LINES, st.text("abßİ東. ", min_size=1, max_size=3), st.sampled_from(["all", "any"]))
-def test_words_kept_for_speed_never_hide_a_line(lines: list[str], query: str, mode: str) -> None:
-    needles = Needles(compile_query(query, mode))
-    text = "\n".join(lines) * 5
-    kept, plain = FoldedText.of(text, keep=True), FoldedText.of(text)
-    assert list(kept.lines(needles)) == list(plain.lines(needles))
-
-
 def test_the_rarest_word_need_not_be_the_longest() -> None:
     lines = ["deployment of green"] * 500 + ["deployment of blue", "blue", "deployment"] * 3
     hits = FoldedText.of("\n".join(lines)).lines(Needles(compile_query("blue deployment", "all")))

@@ -1,0 +1,93 @@
+"""`longthread memory …`: what an agent remembers, from the shell."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ..stores.workspace import ScopedWorkspace
+
+__all__ = ["AgentOption", "UserOption", "WorkspaceOption", "memory", "owner_files"]
+
+memory = typer.Typer(
+    help="Look at what an agent remembers.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    callback=lambda: None,
+)
+
+WorkspaceOption = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
+UserOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="Whose memory. Default: that of no user.")
+]
+AgentOption = Annotated[str, typer.Option(metavar="NAME", help="The agent's name.")]
+
+
+def owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspace:
+    """Return the files of the owner that the options name."""
+    from ..state.errors import ConfigurationError
+    from ..stores.local import LocalWorkspace
+    from ..stores.workspace import Owner
+
+    if not workspace.is_dir():
+        raise ConfigurationError(f"--workspace {str(workspace)!r}: there is no such folder")
+    return LocalWorkspace(workspace).scoped(Owner(user, agent))
+
+
+@memory.command()
+def show(
+    scope: Annotated[
+        str,
+        typer.Option(metavar="agent|global", help="The agent's own, or what all agents share."),
+    ] = "agent",
+    workspace: WorkspaceOption = Path(".longthread"),
+    user: UserOption = None,
+    agent: AgentOption = "agent",
+) -> None:
+    """Print MEMORY.md."""
+    from ..state.text import visible
+    from ..stores.memory_paths import memory_path, parse_scope
+
+    path = memory_path(parse_scope(scope))
+    text = owner_files(workspace, user, agent).read_text(path)
+    if text is None:
+        typer.echo(f"There is no {path} yet.", err=True)
+        return
+    # A terminal would obey control characters; a file or another program gets the text as it is.
+    shown = visible(text, keep="\n\r") if sys.stdout.isatty() else text
+    typer.echo(shown, nl=False, color=True)
+
+
+@memory.command()
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="phrase|all|any",
+            help="The query literally, or lines with all or any of its words.",
+        ),
+    ] = "phrase",
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Most lines to show.")] = 50,
+    workspace: WorkspaceOption = Path(".longthread"),
+    user: UserOption = None,
+    agent: AgentOption = "agent",
+) -> None:
+    """Find lines in MEMORY.md, the ledgers and the archives, shared ones included."""
+    from ..stores.matching import compile_query
+    from ..stores.memory_search import search_memory
+
+    wanted = compile_query(query, mode)
+    found = search_memory(owner_files(workspace, user, agent), wanted, max_hits=limit)
+    for hit in found.hits:
+        typer.echo(str(hit))
+    if found.more:
+        typer.echo("There are more matches; raise --limit to see them.", err=True)
+    for path in found.unread:
+        typer.echo(f"{path} could not be read.", err=True)
+    if not found.hits:
+        typer.echo("No matches.", err=True)
