@@ -73,9 +73,14 @@ class ServedSessions:
                 raise _refused(error, thread_id) from error
             finally:
                 await self._give_back(client, thread)
-        failure = done.get("error") or done.get("__error__")
+        failure = (done or {}).get("error") or (done or {}).get("__error__")
         if failure:
             raise LongthreadError(failure["message"], code=failure.get("code", "SUMMARY_FAILED"))
+        if "thread_id" not in (done or {}):
+            raise LongthreadError(
+                f"the compaction of thread {thread_id!r} was cancelled: nothing was written",
+                code="SESSION_BUSY",
+            )
         result: CompactionOutput = done
         return result
 

@@ -153,6 +153,35 @@ async def test_a_call_that_comes_during_a_compaction_waits_and_a_second_compacti
     assert state["values"]["compaction"]["summary"] == "SUM"
 
 
+async def test_a_compaction_outlives_the_client_that_asked_for_it(
+    ann: Client, folder: Path
+) -> None:
+    thread = await ann.thread(*SAID)
+    asking = asyncio.create_task(ann.compact(thread, json={"instructions": "wait for gate-c"}))
+    await until(folder / "gate-c-reached")
+    asking.cancel()  # closes the connection
+    (folder / "gate-c").touch()
+    await ann.sdk.runs.join(thread, (await ann.sdk.runs.list(thread))[0]["run_id"])
+    state = await ann.sdk.threads.get_state(thread)
+    assert state["values"]["compaction"]["summary"] == "SUM"
+
+
+async def test_a_compaction_that_is_cancelled_for_a_call_writes_nothing(
+    ann: Client, folder: Path
+) -> None:
+    thread = await ann.thread(*SAID)
+    asking = asyncio.create_task(ann.compact(thread, json={"instructions": "wait for gate-d"}))
+    await until(folder / "gate-d-reached")
+    said = await ann.say(thread, "five", multitask_strategy="interrupt")
+    (folder / "gate-d").touch()
+    status, body = await asking
+    assert (status, body["code"]) == (409, "SESSION_BUSY")
+    assert "SUM" not in said
+    values = (await ann.sdk.threads.get_state(thread))["values"]
+    assert len(values["messages"]) == 6
+    assert not values.get("compaction")
+
+
 async def test_a_session_that_waits_for_the_user_is_busy_and_still_waits(ann: Client) -> None:
     thread = await ann.thread(*SAID)
     await ann.say(thread, "ask me")
