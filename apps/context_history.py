@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..graphs.agent import context_policy
 from ..state.counting import count_message
@@ -18,9 +18,12 @@ from ..state.projection import view_context
 __all__ = ["ContextPoint", "acontext_history", "context_history"]
 
 
+_MODEL_NODE = "reasoning"
+
+
 @dataclass(frozen=True, slots=True)
 class ContextPoint:
-    """The context at one checkpoint; all figures are estimated tokens.
+    """The context as it was before one request; all figures are estimated tokens.
 
     Attributes:
         checkpoint_id: The checkpoint.
@@ -53,12 +56,12 @@ class ContextPoint:
 def context_history(
     graph: Any, config: RunnableConfig, *, limit: int = 80, policy: ContextPolicy | None = None
 ) -> list[ContextPoint]:
-    """Return the context at up to `limit` checkpoints of a thread, the oldest first.
+    """Return the context before up to `limit` requests of a thread, and as it is now, in order.
 
     Args:
         graph: An agent graph with a checkpointer; or, with `policy`, any graph with `messages`.
         config: `{"configurable": {"thread_id": …}}`.
-        limit: Most checkpoints to look at; they are taken evenly over the thread's life.
+        limit: Most requests to look at; they are taken evenly over the thread's life.
         policy: Whose projection to compute; None: the graph's own.
 
     Raises:
@@ -66,8 +69,8 @@ def context_history(
             given.
     """
     policy = policy or context_policy(graph)
-    known = [found.config for found in _saver(graph).list(config)]
-    states = [graph.get_state(place) for place in _evenly(known[::-1], limit)]
+    known = list(_saver(graph).list(config))
+    states = [graph.get_state(place) for place in _evenly(_before_requests(known), limit)]
     return _points(states, policy)
 
 
@@ -76,8 +79,9 @@ async def acontext_history(
 ) -> list[ContextPoint]:
     """Do what `context_history` does, asynchronously."""
     policy = policy or context_policy(graph)
-    known = [found.config async for found in _saver(graph).alist(config)]
-    states = [await graph.aget_state(place) for place in _evenly(known[::-1], limit)]
+    known = [found async for found in _saver(graph).alist(config)]
+    places = _evenly(_before_requests(known), limit)
+    states = [await graph.aget_state(place) for place in places]
     return _points(states, policy)
 
 
@@ -88,6 +92,22 @@ def _saver(graph: Any) -> BaseCheckpointSaver[Any]:
             f"graph={graph!r} has no checkpointer of its own: there is no history to read"
         )
     return saver
+
+
+def _before_requests(known: Sequence[CheckpointTuple]) -> list[RunnableConfig]:
+    """Return the checkpoints that a request follows, the oldest first, and the newest.
+
+    What comes between (a result that is not evicted yet, say) no model is ever sent. Where no
+    checkpoint tells what follows it, all of them count.
+    """
+    oldest_first = known[::-1]
+    asked = [
+        found.config
+        for found in oldest_first[:-1]
+        if any(name.endswith(f":{_MODEL_NODE}") for name in found.checkpoint["channel_values"])
+    ]
+    newest = [found.config for found in oldest_first[-1:]]
+    return [*asked, *newest] if asked else [found.config for found in oldest_first]
 
 
 def _evenly(places: Sequence[RunnableConfig], limit: int) -> list[RunnableConfig]:

@@ -37,7 +37,8 @@ def plot_context(
         title: A title for the figure.
 
     Returns:
-        A Matplotlib figure, made without pyplot: a notebook shows it, `savefig` writes it.
+        A Matplotlib figure, made without pyplot: a notebook shows it after `%matplotlib inline`,
+        `savefig` writes it.
 
     Raises:
         ConfigurationError: Matplotlib is missing, or there is nothing to draw.
