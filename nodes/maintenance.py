@@ -127,12 +127,15 @@ class Maintenance:
     ) -> Steps[None]:
         """Consolidate first, archive after: a ledger leaves only when MEMORY.md has it."""
         try:
-            yield from self._consolidated(files, scope, moment, window, run, done)
+            asked = yield from self._consolidated(files, scope, moment, window, run, done)
         except Exception:
             # One that fails every time is not paid for after every call.
             yield io(record_maintenance, files, moment, scope)
             raise
-        yield io(record_maintenance, files, moment, scope)
+        if asked or scope == "global":
+            # A look that found nothing new does not put off what is learned a minute later. (What
+            # is saved for all agents is in their MEMORY.md at once.)
+            yield io(record_maintenance, files, moment, scope)
         days = self.memory.daily_file_retention_days
         done.archived += yield io(archive_ledgers, files, moment, days, scope)
         eviction = self.policy.eviction
@@ -149,15 +152,21 @@ class Maintenance:
         window: int,
         run: Run,
         done: Maintained,
-    ) -> Steps[None]:
-        """Take in what is new, a part that fits at a time; each part is one whole rewrite."""
+    ) -> Steps[bool]:
+        """Take in what is new, a part that fits at a time; each part is one whole rewrite.
+
+        Returns:
+            Whether anything was new.
+        """
+        asked = False
         path, name, attempts = memory_path(scope), uuid.uuid4().hex, 0
         merging = Merging(self.policy, self.model, self.window or window)
         yield io(settle_rewrite, files, scope)
         while True:
             new = yield io(new_ledger_text, files, scope)
             if not new:
-                return
+                return asked
+            asked = True
             old: str | None = yield io(files.read_text, path)
             consumed = yield io(consumed_of, files, scope)
             parts: list[LedgerChunk] = yield io(next_part, new, merging.room(old or ""))

@@ -181,7 +181,6 @@ def test_old_files_are_removed_by_maintenance_and_only_if_asked(tmp_path: Path) 
         os.utime(file, (past, past))
     agent(Scripted(), tmp_path).invoke(say("hi"), thread())
     assert len(list(folder.iterdir())) == 2
-    (tmp_path / "workspace/users/_default/agents/agent/.longthread/maintenance.json").unlink()
     eviction = ToolResultEvictionConfig(retention_days=30)
     agent(Scripted(), tmp_path, eviction=eviction).invoke(say("hi"), thread())
     assert [f.name for f in folder.iterdir()] == ["1.txt"]

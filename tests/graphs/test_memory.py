@@ -276,3 +276,15 @@ def test_memory_that_cannot_be_read_is_left_out_and_the_call_goes_on(
     with caplog.at_level(logging.WARNING, logger="longthread"):
         result = agent(Scripted("ok"), tmp_path).invoke(say("hi"), thread())
     assert result["messages"][-1].content == "ok"
+
+
+def test_what_is_learned_right_after_a_look_that_found_nothing_is_not_put_off(
+    tmp_path: Path,
+) -> None:
+    facts = iter(["NO_REPLY", "- Kim likes tea."])
+    script = Scripted("ok", facts=lambda _: next(facts, "NO_REPLY"), memory="- Kim likes tea.")
+    graph = agent(script, tmp_path)
+    graph.invoke(say("hi"), thread("one"))
+    graph.invoke(say("I am Kim, I like tea"), thread("one"))
+    graph.invoke(say("what do I like?"), thread("two"))
+    assert "Kim likes tea." in contents(script.requests[-1])[0]
