@@ -61,8 +61,8 @@ class StoreFiles:
         """Yield the text of some runs, so many chunks a request, fetched as it is asked for."""
         return self._reader.texts(place, runs, at_once)
 
-    def below(self, prefix: Namespace, path: str) -> list[str]:
-        """Return the sorted paths of all files whose namespaces start with `prefix`."""
+    def below(self, prefix: Namespace, path: str) -> dict[str, FileState]:
+        """Return all files whose namespaces start with `prefix`, by their sorted paths."""
         return self._reader.below(prefix, path)
 
     def append(

@@ -82,8 +82,8 @@ class StoreReader:
         """Return the text of a file, or None when there is none."""
         return "".join(self.texts(place, state.runs)) if state.exists else None
 
-    def below(self, prefix: Namespace, path: str) -> list[str]:
-        """Return the sorted paths of all files whose namespaces start with `prefix`."""
+    def below(self, prefix: Namespace, path: str) -> dict[str, FileState]:
+        """Return all files whose namespaces start with `prefix`, by their sorted paths."""
         answers, announcements = self._ask([prefix], path)
         decided = [change for a in announcements if a.decided for change in a.changes]
         pieces = [(change.items, change.piece) for change in decided]
@@ -92,7 +92,8 @@ class StoreReader:
         for namespace, piece in pieces:
             if namespace[: len(prefix)] == prefix:
                 files.setdefault(namespace, []).append(piece)
-        return sorted(found[0].path for found in files.values() if FileState(found).exists)
+        states = {found[0].path: FileState(found) for found in files.values()}
+        return {path: states[path] for path in sorted(states) if states[path].exists}
 
     def load(self, places: Sequence[StorePlace]) -> tuple[list[FileState], list[Announcement]]:
         """Return the states of files, and what others are about to do to them."""

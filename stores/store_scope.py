@@ -12,7 +12,7 @@ from .records import dump_record, load_record
 from .store_files import StoreFiles
 from .store_names import StoreNames, StorePlace
 from .store_state import FileState
-from .workspace import FileInfo, JsonRecord, TextPage
+from .workspace import FileInfo, FileVersion, JsonRecord, TextPage
 
 __all__ = ["StoreScope"]
 
@@ -146,6 +146,15 @@ class StoreScope:
         """Return the sorted paths of all files in a folder and below; [] when it is not there."""
         prefix, start = self._names.files_below(folder)
         return [path for path in self._files.below(prefix, folder) if path.startswith(start)]
+
+    def list_versions(self, folder: str = "", *, deep: bool = True) -> dict[str, FileVersion]:
+        """Return the version of every file in a folder and, if `deep`, in the folders below."""
+        prefix, start = self._names.files_below(folder)
+        return {
+            path: FileVersion(state.token, settled=True)
+            for path, state in self._files.below(prefix, folder).items()
+            if path.startswith(start) and (deep or "/" not in path[len(start) :])
+        }
 
     def read_json(self, name: str) -> JsonRecord | None:
         """Return a bookkeeping record, or None when there is none that can be read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 
@@ -64,6 +65,15 @@ class FileState:
     def size(self) -> int:
         """The length of the text in bytes of UTF-8."""
         return sum(run.size for run in self.runs)
+
+    @property
+    def token(self) -> str:
+        """A name of this text and of no other: no chunk ever changes, no key is used again."""
+        parts = hashlib.sha256()
+        for run in self.runs:
+            part = f"chunk {run.chunk}" if run.text is None else f"text {run.size} {run.text}"
+            parts.update(part.encode("utf-8", "surrogatepass"))
+        return parts.hexdigest()
 
     def runs_from(self, *, char: int = 0, line: int = 0) -> tuple[Iterator[Run], tuple[int, int]]:
         """Leave out the runs before a character or a line.

@@ -15,9 +15,12 @@ from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace, Workspace
 from longthread.stores.line_search import FoldedCache, FoldedText, Needles
 from longthread.stores.matching import compile_query
 from longthread.stores.memory_search import search_memory
+from longthread.stores.workspace import VersionedFiles
 
 once_per_view = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -140,6 +143,7 @@ LINES = st.lists(st.text(st.sampled_from("ab ßİ東\r\f\0e\u0301."), max_size=1
 def test_the_lines_found_are_those_that_match_alone(
     view: ScopedWorkspace, lines: list[str], query: str, mode: str
 ) -> None:
+    view.delete("MEMORY.md")
     view.write_text("MEMORY.md", "\n".join(lines))
     wanted = compile_query(query, mode)
     expected = [number for number, line in enumerate(lines, 1) if wanted.matches(line)]
@@ -180,22 +184,44 @@ def test_a_change_that_keeps_size_and_time_is_seen(
 
 
 def test_a_file_that_has_not_changed_is_read_once(
-    local: LocalWorkspace, monkeypatch: pytest.MonkeyPatch
+    view: ScopedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The same text in another workspace need not be read either.
+    monkeypatch.setattr("longthread.stores.memory_search._cache", FoldedCache(10_000_000))
     monkeypatch.setattr("longthread.stores.local_scope._SETTLES_AFTER", -1.0)
-    scope = local.scoped(Owner("ann", "coder"))
-    scope.write_text("MEMORY.md", "value 1\n")
+    long = "value 2\n" * 30_000
+    view.write_text("memory/2026-11-30.md", long)
+    view.append_text("MEMORY.md", "value 1")
     read: list[str] = []
-    read_text = type(scope).read_text
+    read_text = type(view).read_text
 
     def counted(self: Any, path: str) -> str | None:
         read.append(path)
         return read_text(self, path)
 
-    monkeypatch.setattr(type(scope), "read_text", counted)
+    monkeypatch.setattr(type(view), "read_text", counted)
     for _ in range(3):
-        assert found(scope, "value") == ["MEMORY.md#1: value 1"]
-    assert read == ["MEMORY.md"]
+        assert found(view, "value 1") == ["MEMORY.md#1: value 1"]
+    assert sorted(read) == ["MEMORY.md", "memory/2026-11-30.md"]
+    view.append_text("MEMORY.md", "value 1 again")
+    view.write_text("memory/2026-11-30.md", long.replace("2", "3"))
+    assert len(found(view, "value 1")) == 2
+    assert len(found(view, "value 3")) == 50
+    assert len(read) == 4
+
+
+def test_versions_are_listed_for_the_folder_alone_or_for_all_below(view: ScopedWorkspace) -> None:
+    assert isinstance(view, VersionedFiles)
+    assert view.list_versions() == {}
+    paths = ["MEMORY.md", "memory/2026-11-30.md", "memory/archive/2026-01-01.md", "memory2/a.md"]
+    for path in [*paths, *(f"global/{path}" for path in paths)]:
+        view.write_text(path, "the same text")
+    assert list(view.list_versions(deep=False)) == ["MEMORY.md"]
+    assert sorted(view.list_versions()) == paths
+    assert list(view.list_versions("memory", deep=False)) == ["memory/2026-11-30.md"]
+    assert sorted(view.list_versions("memory")) == paths[1:3]
+    assert list(view.list_versions("global", deep=False)) == ["global/MEMORY.md"]
+    assert sorted(view.list_versions("global")) == [f"global/{path}" for path in paths]
 
 
 def test_pipes_circles_and_links_out_of_the_workspace_are_not_searched(
