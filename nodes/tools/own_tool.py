@@ -58,6 +58,8 @@ def own_tool(
         func=answered,
         handle_tool_error=True,
         handle_validation_error=_unfit,
+        # Reading twice is harmless, and what is saved a second time is recognised.
+        metadata={"idempotent": True},
     )
 
 

@@ -600,3 +600,10 @@ class ScriptedModelWithSchema(type(Scripted().model)):  # type: ignore[misc]
         from langchain_core.runnables import RunnableLambda
 
         return RunnableLambda(lambda _: dict.fromkeys(schema.model_fields, True))
+
+
+def test_our_own_tools_may_run_again_after_a_crash(tmp_path: Path) -> None:
+    node: Any = agent(Scripted(), tmp_path).builder.nodes["tools"].runnable
+    ours = node.runner.tools_by_name
+    own = {name for name, made in ours.items() if (made.metadata or {}).get("idempotent")}
+    assert own == set(ours) - {"look"}
