@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from longthread.apps.context_plot import plot_context
     from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
     from longthread.graphs.agent_node import agent_node
+    from longthread.graphs.maintenance import (
+        MaintenanceResult,
+        amaintain_memory,
+        maintain_memory,
+    )
     from longthread.graphs.manual_compaction import (
         CompactionResult,
         acompact_thread,
         compact_thread,
     )
+    from longthread.nodes.background import adrain, drain
     from longthread.state.channels import ThreadContext, ThreadState
     from longthread.state.config import (
         CompactionConfig,
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
         DEFAULT_SUMMARY_PROMPT,
     )
     from longthread.stores.checkpointers import aopen_checkpointer, open_checkpointer
+    from longthread.state.redaction import redact_secrets
     from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
     from longthread.stores.settings import Settings
@@ -55,6 +62,7 @@ __all__ = [
     "FlushTrigger",
     "LocalWorkspace",
     "LongthreadError",
+    "MaintenanceResult",
     "MaskingConfig",
     "MemoryConfig",
     "Overflow",
@@ -70,16 +78,21 @@ __all__ = [
     "acontext_history",
     "agent_node",
     "aopen_checkpointer",
+    "adrain",
+    "amaintain_memory",
     "build_agent_graph",
     "classify_overflow",
     "compact_thread",
     "context_history",
     "context_policy",
     "create_agent_graph",
+    "drain",
     "is_context_overflow",
     "open_checkpointer",
     "plot_context",
+    "maintain_memory",
     "project_context",
+    "redact_secrets",
 ]
 
 # Imported when first used: `longthread --help` and `import longthread` need no LangGraph.
@@ -88,7 +101,9 @@ _HOMES = {
     "apps.context_plot": ("plot_context",),
     "graphs.agent": ("build_agent_graph", "context_policy", "create_agent_graph"),
     "graphs.agent_node": ("agent_node",),
+    "graphs.maintenance": ("MaintenanceResult", "amaintain_memory", "maintain_memory"),
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
+    "nodes.background": ("adrain", "drain"),
     "state.channels": ("ThreadContext", "ThreadState"),
     "state.config": (
         "CompactionConfig",
@@ -109,6 +124,7 @@ _HOMES = {
     ),
     "stores.journal": ("ThreadJournal",),
     "stores.checkpointers": ("aopen_checkpointer", "open_checkpointer"),
+    "state.redaction": ("redact_secrets",),
     "stores.local": ("LocalWorkspace",),
     "stores.settings": ("Settings",),
     "stores.store": ("StoreWorkspace",),

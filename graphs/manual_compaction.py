@@ -20,8 +20,15 @@ from ..state.decisions import Compaction
 from ..state.errors import ConfigurationError, LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
+from ..stores.workspace import Owner
 
-__all__ = ["CompactionResult", "acompact_thread", "compact_thread", "compaction_steps"]
+__all__ = [
+    "CompactionResult",
+    "acompact_thread",
+    "agent_graph_in",
+    "compact_thread",
+    "compaction_steps",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ def compaction_steps(
     thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
     if not thread_id:
         raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
-    agent = _agent_graph(graph, config)
+    agent = agent_graph_in(graph, config)
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
     before: StateSnapshot = yield _get_state(graph, config)
     state = _open_state(before, compaction, thread_id)
@@ -164,7 +171,9 @@ def _flushed(agent: Any, state: dict[str, Any], plan: Plan, run: Run) -> Steps[N
         return
     moment: datetime = yield io(now, run)
     view = view_context(state, flush.policy)
-    yield from flush.extracted(view, plan.cut.position, flush.files(run), moment, run)
+    owner = state.get("owner")  # no call says here whose thread it is; its first one did
+    files = flush.workspace.scoped(Owner(**owner)) if owner else flush.files(run)
+    yield from flush.extracted(view, plan.cut.position, files, moment, run)
 
 
 def _get_state(graph: Any, config: RunnableConfig) -> Effect:
@@ -183,7 +192,7 @@ def _checkpoint(snapshot: StateSnapshot) -> str | None:
     return (snapshot.config.get("configurable") or {}).get("checkpoint_id")
 
 
-def _agent_graph(graph: Any, config: RunnableConfig) -> Any:
+def agent_graph_in(graph: Any, config: RunnableConfig) -> Any:
     """Return the agent graph itself: the one given, or the subgraph that `checkpoint_ns` names."""
     namespace = (config.get("configurable") or {}).get("checkpoint_ns")
     found = graph

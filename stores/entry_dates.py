@@ -1,7 +1,7 @@
-"""The date that an entry of MEMORY.md is from, and giving it to entries that have none.
+"""Giving the entries that a consolidation has written the dates that their facts are from.
 
-A dated entry has a date line of its own. Bullets and paragraphs, which the consolidation writes,
-have theirs as a comment at the end of their first line: `- The port is 5051. <!-- 2026-03-02 -->`.
+Bullets and paragraphs get theirs as a comment at the end of their first line. What a model says of
+dates is believed only if the facts that it was given have that date.
 """
 
 from __future__ import annotations
@@ -16,19 +16,11 @@ from .fences import is_fence
 from .lines import split_lines
 from .memory_file import MemoryPart, entry_body, split_memory
 
-__all__ = ["FactDates", "entry_date", "fact_dates", "latest", "with_dates"]
+__all__ = ["FactDates", "fact_dates", "latest", "with_dates"]
 
 _COMMENT = re.compile(r"[ \t]*<!--[ \t]*(\d{4}-\d\d-\d\d)[ \t]*-->", re.ASCII)
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _NO_COMMENT = re.compile(r"[|<]")  # a row of a table, a comment or a tag: nothing can stand after
-
-
-def entry_date(part: MemoryPart) -> date | None:
-    """Return the date that an entry is from, or None if it does not say."""
-    if part.kind == "dated" or not part.is_entry:
-        return part.day
-    days = [day for match in _COMMENT.finditer(part.text) if (day := _day(match[1]))]
-    return max(days, default=None)
 
 
 FactDates: TypeAlias = dict[str, date | None]
@@ -47,7 +39,7 @@ def fact_dates(text: str, day: date | None = None) -> FactDates:
     """
     return latest(
         *(
-            dict.fromkeys(map(normalised, facts_of(entry_body(part))), day or entry_date(part))
+            dict.fromkeys(map(normalised, facts_of(entry_body(part))), day or part.day)
             for part in split_memory(text)
             if part.is_entry
         )
@@ -84,7 +76,7 @@ def with_dates(text: str, known: Mapping[str, date | None], default: date) -> st
 def _with_date(
     part: MemoryPart, known: Mapping[str, date | None], real: set[date], default: date
 ) -> str:
-    stated = entry_date(part)
+    stated = part.day
     if part.kind == "dated":
         if stated in real:
             return part.text
@@ -104,10 +96,3 @@ def _with_date(
         first = body[at].rstrip("\r\n")
         body[at] = f"{first.rstrip()} <!-- {day.isoformat()} -->{body[at][len(first) :]}"
     return "".join(body)
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None

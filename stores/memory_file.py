@@ -3,7 +3,8 @@
 Two kinds of text live in one file. What `memory_save` adds is a *dated entry*: a line
 `<!-- 2026-03-02 -->`, then its body up to the next such line or the end of the file, whatever
 Markdown is in it. What a person or the consolidation wrote above the first date is undated: each
-top-level bullet with its continuation lines is an entry, and each paragraph. Headings belong to the
+top-level bullet with its continuation lines is an entry, and each paragraph; such an entry may say
+its date in a comment of its own (`- The port is 5051. <!-- 2026-03-02 -->`). Headings belong to the
 entry below them. Text is only ever cut between lines, so the parts joined are exactly the file.
 """
 
@@ -32,6 +33,7 @@ __all__ = [
 _DATE = re.compile(r"<!--[ \t]*(\d{4}-\d\d-\d\d)[ \t]*-->\s*", re.ASCII)
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:\s|$)", re.ASCII)
+_INLINE_DATE = re.compile(r"<!--[ \t]*(\d{4}-\d\d-\d\d)[ \t]*-->", re.ASCII)
 _FRONTMATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(?:[^\s:#][^:\n]*:|---)")
 _FRONTMATTER_END = re.compile(r"(?:---|\.\.\.)\s*")
 
@@ -44,7 +46,7 @@ class MemoryPart:
         kind: What it is. `frontmatter` (at the top) and `rest` (blank lines, or headings with
             nothing below) are no entries.
         text: Its lines, with headings before and blank lines after.
-        day: The date of a dated entry, None for all else.
+        day: The date of a dated entry, and of a bullet or paragraph that has one in a comment.
     """
 
     kind: Literal["frontmatter", "dated", "bullet", "paragraph", "rest"]
@@ -150,13 +152,20 @@ def _undated(lines: Sequence[str], code: Sequence[bool]) -> list[MemoryPart]:
         if found is not None:
             # Headings (a part that is `rest` so far) are joined by the entry below them.
             if kind != "rest":
-                parts.append(MemoryPart(kind, "".join(lines[start:index])))
+                parts.append(_part(kind, "".join(lines[start:index])))
                 start = index
             kind = found
         after_blank = not inner and not line.strip()
     if lines:
-        parts.append(MemoryPart(kind, "".join(lines[start:])))
+        parts.append(_part(kind, "".join(lines[start:])))
     return parts
+
+
+def _part(kind: Literal["bullet", "paragraph", "rest"], text: str) -> MemoryPart:
+    if kind == "rest":
+        return MemoryPart(kind, text)
+    days = [day for day in map(_valid_day, _INLINE_DATE.findall(text)) if day is not None]
+    return MemoryPart(kind, text, max(days, default=None))
 
 
 def _starts(
@@ -201,8 +210,12 @@ def _frontmatter_length(lines: Sequence[str]) -> int:
 
 def _day(line: str) -> date | None:
     match = _DATE.fullmatch(line)
+    return _valid_day(match[1]) if match else None
+
+
+def _valid_day(text: str) -> date | None:
     try:
-        return date.fromisoformat(match[1]) if match else None
+        return date.fromisoformat(text)
     except ValueError:
         return None
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from ..state.errors import WorkspaceError
-from ..state.facts import normalised
+from ..state.facts import facts_of, normalised
 from ..state.text import well_formed
 from .maintenance import (
     Consumed,
@@ -243,7 +243,9 @@ def _names(text: str) -> list[str]:
 
 def _name(part: MemoryPart) -> str | None:
     """Return what an entry is told from others by; None for what is no entry."""
-    return normalised(entry_body(part)) if part.is_entry else None
+    if not part.is_entry:
+        return None
+    return "\n".join(map(normalised, facts_of(entry_body(part))))
 
 
 def _lines(text: str) -> str:
