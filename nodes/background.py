@@ -180,6 +180,8 @@ def drain(timeout: float | None = 30.0) -> bool:
 
 async def adrain(timeout: float | None = 30.0) -> bool:
     """Do what `drain` does, asynchronously."""
+    if not _worker.pending:
+        return True
     loop = asyncio.get_running_loop()
     idle = loop.create_future()
 

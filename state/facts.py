@@ -78,7 +78,7 @@ def facts_of(text: str) -> list[str]:
 def normalised(fact: str) -> str:
     """Return what a fact is compared by."""
     text = _DATE_COMMENT.sub(" ", fact)
-    text = unicodedata.normalize("NFKC", _BULLET.sub("", text.strip(), count=1)).casefold()
+    text = unicodedata.normalize("NFKC", _without_bullet(text)).casefold()
     text = re.sub(r"[*_`\"'“”‘’]+", "", text)
     return " ".join(text.split()).rstrip(".;,!… ")
 
@@ -123,8 +123,14 @@ def _parts(text: str) -> list[str]:
     return parts[:-1]
 
 
+def _without_bullet(text: str) -> str:
+    text = text.strip()
+    bullet = _BULLET.match(text)
+    return text[bullet.end() :] if bullet else text
+
+
 def _is_nothing(text: str) -> bool:
-    bare = _BULLET.sub("", text.strip(), count=1)
+    bare = _without_bullet(text)
     bare = re.sub(r"[`'\"*_.!()\[\]{}<>~“”‘’-]+", " ", bare.removeprefix("```text"))
     return _NOTHING.fullmatch(" ".join(bare.split())) is not None
 

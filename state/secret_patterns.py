@@ -68,11 +68,13 @@ _KEY_BEGINS = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_ENDS = r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 
 TOKENS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    # One that was cut short reaches as far as it looks like a key.
+    # Of one that was cut short goes what looks like a key: long words, lines of nothing else.
     (
         "private key",
         re.compile(
-            rf"{_KEY_BEGINS}(?:(?:(?!-----BEGIN ).)*?{_KEY_ENDS}|[A-Za-z0-9+/=\s\\:,.-]*)",
+            rf"{_KEY_BEGINS}(?:(?:(?!-----BEGIN ).)*?{_KEY_ENDS}"
+            r"|(?:(?:\\[rn]|\s)*+[A-Za-z0-9+/=]{16,}+)*+"
+            r"(?:(?:\\[rn]|[\r\n])++[A-Za-z0-9+/=]++(?=[\"'\\\r\n,.)}\]]|$))*+)",
             re.DOTALL,
         ),
     ),

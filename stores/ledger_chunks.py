@@ -58,7 +58,9 @@ def ledger_chunks(new: Sequence[NewText], room: int) -> Iterator[LedgerChunk]:
         for entry in split_entries(ledger.text):
             end += len(entry)
             shown = without_markers(entry)
-            pieces = chunked([shown], max(64, room - 32)) if shown.strip() else [shown]
+            if not shown.strip():
+                continue
+            pieces = chunked([shown], max(64, room - 32))
             for number, piece in enumerate(pieces, start=1):
                 if open_chunk.texts and open_chunk.tokens + count_text(piece) > room - 32:
                     yield open_chunk.closed()
