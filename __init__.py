@@ -45,8 +45,8 @@ if TYPE_CHECKING:
         DEFAULT_FLUSH_PROMPT,
         DEFAULT_SUMMARY_PROMPT,
     )
-    from longthread.stores.checkpointers import aopen_checkpointer, open_checkpointer
     from longthread.state.redaction import redact_secrets
+    from longthread.stores.checkpointers import aopen_checkpointer, open_checkpointer
     from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
     from longthread.stores.settings import Settings
@@ -76,10 +76,10 @@ __all__ = [
     "TruncateArgsConfig",
     "acompact_thread",
     "acontext_history",
-    "agent_node",
-    "aopen_checkpointer",
     "adrain",
+    "agent_node",
     "amaintain_memory",
+    "aopen_checkpointer",
     "build_agent_graph",
     "classify_overflow",
     "compact_thread",
@@ -88,9 +88,9 @@ __all__ = [
     "create_agent_graph",
     "drain",
     "is_context_overflow",
+    "maintain_memory",
     "open_checkpointer",
     "plot_context",
-    "maintain_memory",
     "project_context",
     "redact_secrets",
 ]

@@ -132,8 +132,8 @@ def test_the_agent_may_be_part_of_another_graph(tmp_path: Path, clock: Clock) ->
     outer.add_node("agent", inner)
     outer.add_edge(START, "agent")
     outer.add_edge("agent", END)
-    graph = outer.compile(checkpointer=InMemorySaver())
-    graph.invoke(say("hi"), thread())  # type: ignore[arg-type]
+    graph: Any = outer.compile(checkpointer=InMemorySaver())
+    graph.invoke(say("hi"), thread())
     (tmp_path / HOME / "MEMORY.md").unlink()
     config: Any = {"configurable": {"checkpoint_ns": "agent"}}
     assert maintain_memory(graph, config).rewritten == ("MEMORY.md",)

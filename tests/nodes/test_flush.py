@@ -351,7 +351,7 @@ def hourly() -> FlushTrigger:
 def test_throttled_flushes_are_a_gap_apart_and_lose_nothing(tmp_path: Path, clock: Clock) -> None:
     at = desk(tmp_path, "NO_REPLY", flush_trigger=hourly())
     said = [f"words {n}" for n in range(8)]
-    times = []
+    times: list[int] = []
     for n in range(1, 9):
         at.flush(talk(*said[:n]))
         if len(at.script.asked["facts"]) > len(times):

@@ -33,7 +33,7 @@ class CrashingWorkspace:
         self.at, self.after, self.count = at, after, -1
 
     def scoped(self, owner: Owner) -> ScopedWorkspace:
-        return CrashingScope(self, self.inner.scoped(owner))  # type: ignore[return-value]
+        return CrashingScope(self, self.inner.scoped(owner))
 
     def erase_user(self, user: str | None) -> bool:
         return self.inner.erase_user(user)

@@ -158,7 +158,7 @@ def test_a_rewrite_that_a_crash_kept_from_the_file_is_forgotten(
         with pytest.raises(KeyboardInterrupt):
             rewrite(files, NEW)
     settle_rewrite(files, "agent")
-    assert files.read_json("undo") == {}.get("undo")
+    assert files.read_json("undo") is None
     assert undo_consolidation(files, MOMENT) is None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from agents import Scripted
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from longthread import LocalWorkspace, MemoryConfig
 from longthread.nodes import identity
@@ -39,9 +39,9 @@ class Clock:
         self.moment += timedelta(**units)
 
 
-def talk(*texts: str, start: int = 0) -> list[AnyMessage]:
+def talk(*texts: str, start: int = 0) -> list[BaseMessage]:
     """A thread in which so many things were said, each of them answered."""
-    messages: list[AnyMessage] = []
+    messages: list[BaseMessage] = []
     for n, text in enumerate(texts, start=start):
         messages += [HumanMessage(text, id=f"h{n}"), AIMessage("ok", id=f"a{n}")]
     return messages
@@ -89,7 +89,7 @@ class Desk:
         """MEMORY.md."""
         return self.files.read_text("MEMORY.md")
 
-    def flush(self, messages: Sequence[AnyMessage], thread: str = "t") -> dict[str, Any]:
+    def flush(self, messages: Sequence[BaseMessage], thread: str = "t") -> dict[str, Any]:
         """End a call of a thread."""
         node = FlushNode(self.policy, self.workspace, self.script.model)
         return node.invoke({"messages": list(messages)}, {"configurable": {"thread_id": thread}})
