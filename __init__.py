@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from longthread.apps.context_plot import plot_context
     from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
     from longthread.graphs.agent_node import agent_node
+    from longthread.graphs.closing import aclose_thread, close_thread
     from longthread.graphs.maintenance import (
         MaintenanceResult,
         amaintain_memory,
@@ -74,6 +75,7 @@ __all__ = [
     "ThreadState",
     "ToolResultEvictionConfig",
     "TruncateArgsConfig",
+    "aclose_thread",
     "acompact_thread",
     "acontext_history",
     "adrain",
@@ -82,6 +84,7 @@ __all__ = [
     "aopen_checkpointer",
     "build_agent_graph",
     "classify_overflow",
+    "close_thread",
     "compact_thread",
     "context_history",
     "context_policy",
@@ -102,6 +105,7 @@ _HOMES = {
     "graphs.agent": ("build_agent_graph", "context_policy", "create_agent_graph"),
     "graphs.agent_node": ("agent_node",),
     "graphs.maintenance": ("MaintenanceResult", "amaintain_memory", "maintain_memory"),
+    "graphs.closing": ("aclose_thread", "close_thread"),
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
     "nodes.background": ("adrain", "drain"),
     "state.channels": ("ThreadContext", "ThreadState"),

@@ -8,10 +8,16 @@ from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langchain_core.runnables.config import merge_configs
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.graph.state import CompiledStateGraph
 
+from ..nodes.closed import refuse_closed
 from ..nodes.dispatch import ANSWERED
-from .subthread import newest_checkpoint, saver_of
+from ..nodes.node import Steps, adrive, drive
+from ..stores.journal.saver_calls import get_tuple
+from ..stores.leases import Lease, is_leased, lease_on, released
+from .subthread import newest_checkpoint, newest_of_thread, saver_of
+from .thread_access import thread_in
 from .unfinished import is_new_input, with_finished
 
 __all__ = ["AgentGraph"]
@@ -21,7 +27,8 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """A `CompiledStateGraph` that runs with `durability="sync"` unless told otherwise.
 
     And one that keeps what finished tasks of an interrupted call have said, when a new message
-    comes.
+    comes; that works on a thread in one call at a time, the others raise an error with the code
+    `SESSION_BUSY`; and that works on none that is closed.
 
     LangGraph's default, `"async"`, writes a step while the next one runs: a kill right after a fast
     step loses it, and a tool that has run is run again. Both hold wherever the graph keeps a
@@ -36,27 +43,83 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         """Stream as `CompiledStateGraph.stream` does, durably and losing nothing."""
         called = ensure_config(merge_configs(self.config, config))
-        newest = newest_checkpoint(self, called)
-        if newest is not None and is_new_input(input):
-            saver, place = newest
-            input = with_finished(input, saver.get_tuple(place))
         options = self._durable(called, options)
-        return super().stream(input, _with_answered(called, config), **options)
+        lease = drive(self._lease(called))
+        try:
+            input = drive(self._taken_in(input, called))
+            yield from super().stream(input, _with_answered(called, config), **options)
+        finally:
+            if lease is not None:
+                released(lease).run()
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **options: Any
     ) -> AsyncIterator[Any]:
         """Stream as `CompiledStateGraph.astream` does, durably and losing nothing."""
         called = ensure_config(merge_configs(self.config, config))
-        newest = newest_checkpoint(self, called)
-        if newest is not None and is_new_input(input):
-            saver, place = newest
-            input = with_finished(input, await saver.aget_tuple(place))
         options = self._durable(called, options)
-        chunks: Any = super().astream(input, _with_answered(called, config), **options)
-        async with aclosing(chunks):  # whoever stops listening stops the run
-            async for chunk in chunks:
-                yield chunk
+        lease = await adrive(self._lease(called))
+        try:
+            input = await adrive(self._taken_in(input, called))
+            chunks: Any = super().astream(input, _with_answered(called, config), **options)
+            async with aclosing(chunks):  # whoever stops listening stops the run
+                async for chunk in chunks:
+                    yield chunk
+        finally:
+            if lease is not None:
+                await released(lease).arun()
+
+    def bulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Update as `CompiledStateGraph.bulk_update_state` does, while nobody works on the thread.
+
+        Whoever reads a stream of this very graph may do it too, as in LangGraph.
+        """
+        called = ensure_config(merge_configs(self.config, config))
+        lease = drive(self._lease(called, shared=True))
+        try:
+            return super().bulk_update_state(config, supersteps)
+        finally:
+            if lease is not None:
+                released(lease).run()
+
+    async def abulk_update_state(self, config: RunnableConfig, supersteps: Any) -> RunnableConfig:
+        """Do what `bulk_update_state` does, asynchronously."""
+        called = ensure_config(merge_configs(self.config, config))
+        lease = await adrive(self._lease(called, shared=True))
+        try:
+            return await super().abulk_update_state(config, supersteps)
+        finally:
+            if lease is not None:
+                await released(lease).arun()
+
+    def _lease(self, called: RunnableConfig, *, shared: bool = False) -> Steps[Lease | None]:
+        """See to it that nobody else works on the thread, where that is this graph's business.
+
+        Inside another graph it is that one's, and LangGraph Server has rules of its own.
+        """
+        values = called.get("configurable") or {}
+        saver, thread = self.checkpointer, values.get("thread_id")
+        lent = "__pregel_checkpointer" in values
+        if lent or thread is None or not isinstance(saver, BaseCheckpointSaver):
+            return None
+        if shared and is_leased(saver, str(thread)):
+            return None
+        return (yield from lease_on(saver, str(thread)))
+
+    def _taken_in(self, given: Any, called: RunnableConfig) -> Steps[Any]:
+        """Return the input of a call with what is to go into the journal before it.
+
+        Raises:
+            LongthreadError: The thread is closed.
+        """
+        newest = newest_checkpoint(self, called)
+        place = newest or newest_of_thread(self, called)
+        if place is None:
+            return given
+        stored: CheckpointTuple | None = yield get_tuple(*place)
+        if stored is not None:
+            refuse_closed(stored.checkpoint["channel_values"], thread_in(called))
+        return with_finished(given, stored) if newest and is_new_input(given) else given
 
     def _durable(self, called: RunnableConfig, options: dict[str, Any]) -> dict[str, Any]:
         """Choose how steps are stored, where nobody has: not the caller, not an outer graph's."""

@@ -24,7 +24,7 @@ from ..state.channels import ThreadContext
 from ..state.errors import LongthreadError
 from ..stores.workspace import Owner
 from .compiled import AgentGraph
-from .manual_compaction import agent_graph_in
+from .thread_access import agent_at
 
 __all__ = [
     "MaintenanceInput",
@@ -96,7 +96,7 @@ async def amaintain_memory(
 def _on_demand(
     graph: Any, config: RunnableConfig, context: ThreadContext | Mapping[str, Any] | None
 ) -> Steps[MaintenanceResult]:
-    node = _consolidation(agent_graph_in(graph, config))
+    node = _consolidation(agent_at(graph, config))
     run = Run(config, Runtime(context=context))
     owner = owner_of(run, node.agent)
     if context is None and (config.get("configurable") or {}).get("thread_id"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -12,20 +11,22 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite, StateSnapshot
 
+from ..nodes.closed import refuse_closed
 from ..nodes.compaction import CompactionNode, Plan
 from ..nodes.flush import FlushNode
 from ..nodes.identity import now
 from ..nodes.node import Effect, Run, Steps, adrive, drive, io
 from ..state.decisions import Compaction
-from ..state.errors import ConfigurationError, LongthreadError
+from ..state.errors import LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
+from ..stores.leases import released
 from ..stores.workspace import Owner
+from .thread_access import agent_at, alone_on, checkpoint_in, state_of, thread_in
 
 __all__ = [
     "CompactionResult",
     "acompact_thread",
-    "agent_graph_in",
     "compact_thread",
     "compaction_steps",
 ]
@@ -92,12 +93,10 @@ def compaction_steps(
     runtime: Runtime[Any] | ToolRuntime[Any, Any] | None = None,
 ) -> Steps[CompactionResult]:
     """The core of `compact_thread`, for callers that perform the effects themselves."""
-    thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
-    if not thread_id:
-        raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
-    agent = agent_graph_in(graph, config)
+    thread_id = thread_in(config)
+    agent = agent_at(graph, config)
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
-    before: StateSnapshot = yield _get_state(graph, config)
+    before: StateSnapshot = yield state_of(graph, config)
     state = _open_state(before, compaction, thread_id)
     as_node = "" if dry_run else _place_to_write_from(before, thread_id)
     view, plan = compaction.manual(state, instructions)
@@ -112,14 +111,19 @@ def compaction_steps(
     run = Run(config, runtime)
     yield from _flushed(agent, state, plan, run)
     record = yield from compaction.carried_out(plan, state, run)
-    after: StateSnapshot = yield _get_state(graph, config)
-    if _checkpoint(after) != _checkpoint(before):
-        raise LongthreadError(
-            f"thread {thread_id!r} moved on while its summary was made: nothing was written; try "
-            "again when it rests",
-            code="SESSION_BUSY",
-        )
-    yield _commit(graph, before, record, as_node)
+    lease = yield from alone_on(graph, thread_id)
+    try:
+        after: StateSnapshot = yield state_of(graph, config)
+        if checkpoint_in(after) != checkpoint_in(before):
+            raise LongthreadError(
+                f"thread {thread_id!r} moved on while its summary was made: nothing was written; "
+                "try again when it rests",
+                code="SESSION_BUSY",
+            )
+        yield _commit(graph, before, record, as_node)
+    finally:
+        if lease is not None:
+            yield released(lease)
     return result
 
 
@@ -130,8 +134,7 @@ def _open_state(before: StateSnapshot, node: CompactionNode, thread_id: str) -> 
         raise LongthreadError(
             f"there is no thread {thread_id!r} with messages in it", code="SESSION_NOT_FOUND"
         )
-    if state.get("closed"):
-        raise LongthreadError(f"thread {thread_id!r} is closed", code="SESSION_CLOSED")
+    refuse_closed(state, thread_id)
     state["rolling"] = state.get("rolling") or rolling_record(node.policy.rolling)
     if not state["rolling"]["enabled"]:
         raise LongthreadError(
@@ -176,35 +179,9 @@ def _flushed(agent: Any, state: dict[str, Any], plan: Plan, run: Run) -> Steps[N
     yield from flush.extracted(view, plan.cut.position, files, moment, run)
 
 
-def _get_state(graph: Any, config: RunnableConfig) -> Effect:
-    return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
-
-
 def _commit(graph: Any, before: StateSnapshot, record: Compaction, as_node: str) -> Effect:
     update: dict[str, Any] = {"compaction": Overwrite(record)}
     return Effect(
         run=lambda: graph.update_state(before.config, update, as_node=as_node),
         arun=lambda: graph.aupdate_state(before.config, update, as_node=as_node),
     )
-
-
-def _checkpoint(snapshot: StateSnapshot) -> str | None:
-    return (snapshot.config.get("configurable") or {}).get("checkpoint_id")
-
-
-def agent_graph_in(graph: Any, config: RunnableConfig) -> Any:
-    """Return the agent graph itself: the one given, or the subgraph that `checkpoint_ns` names."""
-    namespace = (config.get("configurable") or {}).get("checkpoint_ns")
-    found = graph
-    if namespace:
-        path = "|".join(part.partition(":")[0] for part in namespace.split("|"))
-        subgraphs: Iterator[tuple[str, Any]] = graph.get_subgraphs(namespace=path, recurse=True)
-        found = next((subgraph for _, subgraph in subgraphs), None)
-    nodes = getattr(getattr(found, "builder", None), "nodes", {})
-    if not isinstance(getattr(nodes.get("compaction"), "runnable", None), CompactionNode):
-        raise LongthreadError(
-            f"graph={type(graph).__name__} has no agent graph at checkpoint_ns={namespace!r}: pass "
-            "the agent graph itself, or name it by configurable.checkpoint_ns",
-            code="SESSION_NOT_FOUND",
-        )
-    return found

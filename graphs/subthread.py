@@ -27,6 +27,7 @@ __all__ = [
     "lasting_namespace",
     "named_namespace",
     "newest_checkpoint",
+    "newest_of_thread",
     "saver_of",
 ]
 
@@ -85,6 +86,19 @@ def newest_checkpoint(
         travels = values.get("__pregel_replay_state") or namespace in values["checkpoint_map"]
         if graph.checkpointer is not True or values.get("__pregel_resuming") or travels:
             return None
+    asked = {"thread_id": str(values["thread_id"]), "checkpoint_ns": namespace}
+    return saver, {"configurable": asked}
+
+
+def newest_of_thread(
+    graph: Any, config: RunnableConfig
+) -> tuple[BaseCheckpointSaver[Any], RunnableConfig] | None:
+    """Return where the newest checkpoint is of a graph's own thread, whichever it is called on."""
+    values = config.get("configurable") or {}
+    saver = saver_of(graph, config)
+    if saver is None or values.get("thread_id") is None or is_nested(config):
+        return None
+    namespace = str(values.get("checkpoint_ns") or "")
     asked = {"thread_id": str(values["thread_id"]), "checkpoint_ns": namespace}
     return saver, {"configurable": asked}
 

@@ -19,6 +19,7 @@ from ..state.projection import ContextView, view_context
 from ..state.replacement import well_formed_message
 from .alternation import must_alternate, with_merged_humans
 from .cache_hints import with_cache_hints
+from .closed import refuse_closed
 from .dispatch import answered_now
 from .models import Model, call_model, input_tokens
 from .node import Node, Run, Steps, Update, ask
@@ -60,6 +61,7 @@ class ReasoningNode(Node):
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Make one request."""
+        refuse_closed(state, run.thread_id)
         system = yield from self._system(state, run)
         view = view_context(state, self.policy, system=system)
         view.budget.check(**{name: view.parts[name] for name in ("system", "tools", "reference")})

@@ -89,6 +89,7 @@ class ThreadState(TypedDict, total=False):
         usage: What the provider counted for the last request.
         fresh_results: Whether tool results came in with the last step; forgotten after one step.
         maintenance: Whether memory maintenance is due; forgotten after one step.
+        closed: Whether the thread has ended, see `close_thread`.
         structured_response: The last answer in the shape that `response_format` asks for.
         structured_for: Id of the answer that was shaped.
     """
@@ -111,6 +112,7 @@ class ThreadState(TypedDict, total=False):
     usage: Usage
     fresh_results: Annotated[bool, EphemeralValue(bool, guard=False)]
     maintenance: Annotated[bool, EphemeralValue(bool)]
+    closed: bool
     structured_response: Any
     structured_for: str
 

@@ -84,6 +84,39 @@ class AdvisoryLocks:
             finally:
                 self._end(connection)
 
+    def attempt(self, name: str) -> Callable[[], None] | None:
+        """Take a lock if nobody holds it, without waiting.
+
+        Returns:
+            What lets it go, from any thread; None: somebody holds it.
+
+        Raises:
+            psycopg.Error: The server does not answer.
+        """
+        # No parameters: a statement with some would keep its snapshot for as long as the lock is
+        # held, and the server could clean up nothing that was deleted since.
+        command = (
+            "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; "
+            f"SELECT pg_try_advisory_xact_lock({_number(name)})"
+        ).encode()
+        while True:
+            connection, fresh = self._take()
+            try:
+                cursor = connection.execute(command)
+                while cursor.nextset():
+                    pass
+                row = cursor.fetchone()
+                break
+            except BaseException as error:
+                connection.close()
+                # The server may have closed it while it was idle.
+                if fresh or not _is_gone(error):
+                    raise
+        if row is not None and row[0]:
+            return lambda: self._end(connection)
+        self._end(connection)
+        return None
+
     def close(self) -> None:
         """Close the connections that are not in use."""
         with self._guard:
@@ -138,6 +171,12 @@ class AdvisoryLocks:
                 self._idle.append(connection)
                 return
         connection.close()
+
+
+def _is_gone(error: BaseException) -> bool:
+    import psycopg
+
+    return isinstance(error, psycopg.OperationalError)
 
 
 def _number(name: str) -> int:

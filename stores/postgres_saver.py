@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..state.errors import CheckpointerError, ConfigurationError
+from .leases import forget_leases
 
 if TYPE_CHECKING:
     import psycopg
@@ -45,7 +46,11 @@ def open_postgres(
 
     _prepare(url, shown, create)
     with ConnectionPool(url, check=ConnectionPool.check_connection, **_pool()) as pool:
-        yield PostgresSaver(pool, serde=serialiser)
+        saver = PostgresSaver(pool, serde=serialiser)
+        try:
+            yield saver
+        finally:
+            forget_leases(saver)
 
 
 @asynccontextmanager
@@ -60,7 +65,11 @@ async def aopen_postgres(
     await asyncio.to_thread(_prepare, url, shown, create)
     check = AsyncConnectionPool.check_connection
     async with AsyncConnectionPool(url, check=check, **_pool()) as pool:
-        yield AsyncPostgresSaver(pool, serde=serialiser)
+        saver = AsyncPostgresSaver(pool, serde=serialiser)
+        try:
+            yield saver
+        finally:
+            forget_leases(saver)
 
 
 def _check_packages() -> None:

@@ -1,0 +1,73 @@
+"""Finding a thread from outside: what `compact_thread`, `close_thread` and others begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import StateSnapshot
+
+from ..nodes.compaction import CompactionNode
+from ..nodes.node import Effect, Steps
+from ..state.errors import ConfigurationError, LongthreadError
+from ..stores.leases import Lease, lease_on
+
+__all__ = ["agent_at", "alone_on", "checkpoint_in", "state_of", "thread_in"]
+
+
+def thread_in(config: RunnableConfig) -> str:
+    """Return the id of the thread that a config names.
+
+    Raises:
+        ConfigurationError: It names none.
+    """
+    thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
+    if not thread_id:
+        raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
+    return thread_id
+
+
+def agent_at(graph: Any, config: RunnableConfig) -> Any:
+    """Return the agent graph itself: the one given, or the subgraph that `checkpoint_ns` names.
+
+    Raises:
+        LongthreadError: There is no agent graph (code `SESSION_NOT_FOUND`).
+    """
+    namespace = (config.get("configurable") or {}).get("checkpoint_ns")
+    found = graph
+    if namespace:
+        path = "|".join(part.partition(":")[0] for part in namespace.split("|"))
+        subgraphs: Iterator[tuple[str, Any]] = graph.get_subgraphs(namespace=path, recurse=True)
+        found = next((subgraph for _, subgraph in subgraphs), None)
+    nodes = getattr(getattr(found, "builder", None), "nodes", {})
+    if not isinstance(getattr(nodes.get("compaction"), "runnable", None), CompactionNode):
+        raise LongthreadError(
+            f"graph={type(graph).__name__} has no agent graph at checkpoint_ns={namespace!r}: pass "
+            "the agent graph itself, or name it by configurable.checkpoint_ns",
+            code="SESSION_NOT_FOUND",
+        )
+    return found
+
+
+def state_of(graph: Any, config: RunnableConfig) -> Effect:
+    """An effect: read the state of a thread, a `StateSnapshot`."""
+    return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
+
+
+def alone_on(graph: Any, thread_id: str) -> Steps[Lease | None]:
+    """Take the lease on a thread in a graph's own checkpointer, if it has one.
+
+    Raises:
+        LongthreadError: Somebody is working on the thread (code `SESSION_BUSY`).
+    """
+    saver = getattr(graph, "checkpointer", None)
+    if not isinstance(saver, BaseCheckpointSaver):
+        return None
+    return (yield from lease_on(saver, thread_id))
+
+
+def checkpoint_in(snapshot: StateSnapshot) -> str | None:
+    """Return the id of the checkpoint that a state was read from."""
+    return (snapshot.config.get("configurable") or {}).get("checkpoint_id")
