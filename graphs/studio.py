@@ -16,9 +16,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from .agent import create_agent_graph
 from .compaction import create_compaction_graph
 from .compiled import AgentGraph
+from .maintenance import create_maintenance_graph
 from .scripted import ScriptedModel
 
-__all__ = ["agent", "compaction"]
+__all__ = ["agent", "compaction", "maintenance"]
 
 
 def clock() -> str:
@@ -63,3 +64,6 @@ agent = _agent()
 
 compaction = create_compaction_graph(agent)
 """Compacts a thread of the agent on demand."""
+
+maintenance = create_maintenance_graph(agent)
+"""Consolidates and archives the agent's memory: for a schedule of the server (a cron job)."""
