@@ -189,12 +189,15 @@ def is_reasoning(block: Any) -> bool:
 
 
 def well_formed_message(message: M) -> M:
-    """Return the message if all its text can be encoded as UTF-8, else a copy where it can."""
+    """Return the message if any saver can store it, else a copy that can be stored."""
     content = encodable(message.content)
-    if content is message.content:
-        return message
-    if isinstance(content, list):
+    update: dict[str, Any] = {} if content is message.content else {"content": content}
+    if update and isinstance(content, list):
         # Signed reasoning may be left out, but never altered.
         pairs = zip(content, message.content, strict=True)
-        content = [new for new, old in pairs if new is old or not is_reasoning(old)]
-    return message.model_copy(update={"content": content})
+        update["content"] = [new for new, old in pairs if new is old or not is_reasoning(old)]
+    if isinstance(message, AIMessage):
+        calls = encodable(message.tool_calls)
+        if calls is not message.tool_calls:
+            update["tool_calls"] = calls
+    return message.model_copy(update=update) if update else message

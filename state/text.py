@@ -40,7 +40,8 @@ def visible(text: str, *, keep: str = "") -> str:
 
 
 def encodable(value: Any) -> Any:
-    """Return a value with every lone surrogate in its text replaced by "?", as savers store it.
+    """Return a value as savers can store it: lone surrogates in text become "?", and a number that
+    does not fit in 64 bits becomes its digits.
 
     The value itself if there is none; dicts and lists are looked through.
     """
@@ -49,6 +50,8 @@ def encodable(value: Any) -> Any:
             return value
         clean = value.encode("utf-8", "replace").decode("utf-8")
         return value if clean == value else clean
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        return str(value)
     if isinstance(value, list):
         items = [encodable(item) for item in value]
         return items if any(a is not b for a, b in zip(items, value, strict=True)) else value

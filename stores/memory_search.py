@@ -20,6 +20,7 @@ log = logging.getLogger("longthread")
 # A hundred megabytes of ledgers in both forms, and some room.
 _cache = FoldedCache(256 * 1024 * 1024)
 
+# And whether what is in their folders counts. Each by itself: one may be out of reach.
 _FOLDERS = (("", False), ("memory", True), ("global", False), ("global/memory", True))
 # Where an entry came from is bookkeeping: nobody looks for the word "thread" to find it.
 _MARKER = "<!-- longthread "
@@ -51,7 +52,7 @@ class MemoryHits:
     Attributes:
         hits: The lines, in search order.
         more: Whether there are further ones.
-        unread: Files that could not be read.
+        unread: Files and folders that could not be read.
     """
 
     hits: tuple[MemoryHit, ...]
@@ -69,9 +70,6 @@ def search_memory(
         query: What to look for.
         max_hits: The search ends after so many lines.
         line_chars: Most characters of a line that are shown.
-
-    Raises:
-        WorkspaceError: The workspace cannot be listed.
     """
     needles = Needles(query)
     hits: list[MemoryHit] = []
@@ -88,8 +86,8 @@ def search_memory(
 
 
 def _texts(files: ScopedWorkspace, unread: list[str]) -> Iterator[tuple[str, FoldedText]]:
-    """Yield every memory file in search order; one that cannot be read is noted and left out."""
-    versions = _versions(files)
+    """Yield every memory file in search order; what cannot be read is noted and left out."""
+    versions = _versions(files, unread)
     search = _cache.begin()
     for path in search_order(versions):
         try:
@@ -102,13 +100,18 @@ def _texts(files: ScopedWorkspace, unread: list[str]) -> Iterator[tuple[str, Fol
             yield path, text
 
 
-def _versions(files: ScopedWorkspace) -> dict[str, FileVersion | None]:
+def _versions(files: ScopedWorkspace, unread: list[str]) -> dict[str, FileVersion | None]:
+    """Return all files that may be memory, with their versions where the workspace knows them."""
     found: dict[str, FileVersion | None] = {}
-    if isinstance(files, VersionedFiles):
-        for folder, deep in _FOLDERS:
-            found.update(files.list_versions(folder, deep=deep))
-    else:
-        found.update(dict.fromkeys([*files.list_files(), *files.list_files("global")]))
+    for folder, deep in _FOLDERS:
+        try:
+            if isinstance(files, VersionedFiles):
+                found.update(files.list_versions(folder, deep=deep))
+            elif not deep:
+                found.update(dict.fromkeys(files.list_files(folder)))
+        except WorkspaceError as error:
+            log.warning("a folder of memory is not searched: %s", error)
+            unread.append(folder or "MEMORY.md")
     return found
 
 

@@ -11,6 +11,7 @@ from ...state.counting import count_text
 from ...state.errors import ToolInputError
 from ...stores.lines import split_lines
 from ...stores.memory_paths import check_memory_path
+from ...stores.paths import shown
 from ...stores.workspace import ScopedWorkspace, TextPage, Workspace
 from ..identity import owner_of
 from ..node import Run
@@ -54,7 +55,7 @@ def memory_get_tool(
                 f"end_line={end_line!r} is before start_line={start_line!r}; give a later one, or "
                 "leave it out to read on to the end"
             )
-        last = end_line if end_line > 0 else sys.maxsize
+        last = end_line if end_line > 0 else first + sys.maxsize
         files = workspace.scoped(owner_of(run, agent))
         page = _page(files, path, first, last, skip, page_chars)
         tokens = count_text(page.text)
@@ -81,7 +82,7 @@ def _page(
     """Read the lines from `first` to `last`, without the first `skip` characters."""
     page = files.read_lines(path, first - 1, last - first + 1, 1 if skip else chars)
     if page is None:
-        raise ToolInputError(f"there is no file {path!r} in memory")
+        raise ToolInputError(f"there is no file {shown(path)} in memory")
     if not skip or not page.text:
         return page
     rest = files.read_chars(path, page.char + skip, chars)

@@ -9,6 +9,7 @@ from pydantic import BaseModel, WithJsonSchema
 
 from ...state.counting import count_text
 from ...state.errors import ToolInputError
+from ...stores.paths import shown
 from ...stores.workspace import TextPage, Workspace
 from ..identity import owner_of
 from ..node import Run
@@ -51,7 +52,7 @@ def read_file_tool(
         else:
             page = files.read_lines(path, max(0, offset), max(1, limit), page_chars)
         if page is None:
-            raise ToolInputError(f"there is no file {path!r} in the workspace.")
+            raise ToolInputError(f"there is no file {shown(path)} in the workspace.")
         if count_text(page.text) > page_tokens:
             # Dense text: as many characters as fit, from where the page begins.
             fits = len(page.text) * page_tokens // count_text(page.text)
