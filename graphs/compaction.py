@@ -19,7 +19,7 @@ from ..state.errors import ConfigurationError, LongthreadError
 from .agent import context_policy
 from .compiled import AgentGraph
 from .manual_compaction import compaction_steps
-from .sessions import Session, session_of
+from .sessions import Session, session_of, status_of
 
 __all__ = [
     "CompactionGraph",
@@ -110,7 +110,8 @@ class _CompactThread(Node):
             "already_up_to_date": result.already_up_to_date,
             "session": session_of(
                 result.thread_id,
-                snapshot,
+                snapshot.values,
+                status_of(snapshot),
                 context_policy(self.agent),
                 agent=self.agent.get_name(),
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
 from langgraph.types import StateSnapshot
@@ -41,23 +41,28 @@ class Session(TypedDict):
 
 
 def session_of(
-    thread_id: str, snapshot: StateSnapshot, policy: ContextPolicy, *, agent: str
+    thread_id: str,
+    state: Mapping[str, Any],
+    status: Status,
+    policy: ContextPolicy,
+    *,
+    agent: str,
 ) -> Session:
     """Describe a thread.
 
     Args:
         thread_id: Its id.
-        snapshot: Its state; messages may be the plain dicts that a server sends.
+        state: Its state; messages may be the plain dicts that a server sends.
+        status: Where it is, see `status_of`; whether it is closed is known from the state.
         policy: The policy of its agent, see `context_policy`.
         agent: The name of its agent.
     """
-    state: dict[str, Any] = dict(snapshot.values or {})
     view = view_context(state, policy)
     sealed: Any = state.get("sealed") or {}
     return Session(
         id=thread_id,
         agent=agent,
-        status=status_of(snapshot),
+        status="closed" if state.get("closed") else status,
         message_count=sealed.get("count", 0) - len(sealed.get("kept", ())) + len(view.journal),
         summary=view.decisions.summary or None,
         size=view.decisions.size,
@@ -68,8 +73,6 @@ def session_of(
 
 def status_of(snapshot: StateSnapshot) -> Status:
     """Return where a thread is, as far as its last checkpoint tells."""
-    if (snapshot.values or {}).get("closed"):
-        return "closed"
     tasks: Sequence[Any] = snapshot.tasks
     if any(task.error for task in tasks):
         return "error"

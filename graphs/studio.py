@@ -66,4 +66,4 @@ compaction = create_compaction_graph(agent)
 """Compacts a thread of the agent on demand."""
 
 maintenance = create_maintenance_graph(agent)
-"""Consolidates and archives the agent's memory: for a schedule of the server (a cron job)."""
+"""Maintains a user's memory on demand, or by a cron."""

@@ -45,7 +45,9 @@ def create_app(
     """
     context_policy(graph)
     alone = isinstance(graph.checkpointer, BaseCheckpointSaver)
-    sessions: Sessions = OwnSessions(graph) if alone else ServedSessions(graph_id, compaction_id)
+    sessions: Sessions = (
+        OwnSessions(graph) if alone else ServedSessions(graph, graph_id, compaction_id)
+    )
     recall: Any = graph.builder.nodes["recall"].runnable
     routes: list[BaseRoute] = [
         *session_routes(sessions),

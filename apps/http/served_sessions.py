@@ -16,7 +16,10 @@ import httpx
 from langgraph_sdk.client import LangGraphClient
 from starlette.requests import Request
 
+from ...graphs.agent import context_policy
 from ...graphs.compaction import CompactionInput, CompactionOutput
+from ...graphs.compiled import AgentGraph
+from ...graphs.sessions import Session, session_of
 from ...state.errors import LongthreadError
 
 __all__ = ["ServedSessions"]
@@ -46,11 +49,13 @@ class ServedSessions:
     """The threads of a LangGraph Server, for the routes inside it.
 
     Args:
-        graph_id: What `langgraph.json` calls the agent graph.
+        graph: The agent graph.
+        graph_id: What `langgraph.json` calls it.
         compaction_id: What it calls the compaction graph.
     """
 
-    def __init__(self, graph_id: str, compaction_id: str) -> None:
+    def __init__(self, graph: AgentGraph, graph_id: str, compaction_id: str) -> None:
+        self._graph = graph
         self._graph_id = graph_id
         self._compaction_id = compaction_id
 
@@ -83,6 +88,27 @@ class ServedSessions:
             )
         result: CompactionOutput = done
         return result
+
+    async def close(self, request: Request, thread_id: str) -> tuple[bool, Session]:
+        """Write to the state of a thread that it is closed, unless something runs on it."""
+        async with _client(request) as client:
+            thread = await self._thread(client, thread_id)
+            found = str(thread["thread_id"])
+            try:
+                snapshot: Any = await client.threads.get_state(found)
+                state = snapshot["values"] or {}
+                if not state.get("messages"):
+                    raise _unknown(thread_id)
+                new = not state.get("closed")
+                if new:
+                    await client.threads.update_state(
+                        found, {"closed": True}, as_node="consolidation"
+                    )
+                    snapshot = await client.threads.get_state(found)
+            except httpx.HTTPStatusError as error:
+                raise _refused(error, thread_id) from error
+        policy, name = context_policy(self._graph), self._graph.get_name()
+        return new, session_of(found, snapshot["values"], "closed", policy, agent=name)
 
     async def _thread(self, client: LangGraphClient, thread_id: str) -> dict[str, Any]:
         """Return a thread of the agent that rests."""

@@ -29,13 +29,17 @@ _NAMES = {
 class Sessions(Protocol):
     """The threads that the routes work on, wherever they are kept.
 
-    It raises a `LongthreadError` with one of the codes of `compact_thread`.
+    Both methods raise a `LongthreadError` with one of the codes of `compact_thread`.
     """
 
     async def compact(
         self, request: Request, thread_id: str, asked: CompactionInput
     ) -> CompactionOutput:
         """Summarise the next part of a thread."""
+        ...
+
+    async def close(self, request: Request, thread_id: str) -> tuple[bool, Session]:
+        """End a thread; return whether that was new, and the thread."""
         ...
 
 
@@ -87,7 +91,29 @@ def session_routes(sessions: Sessions) -> list[BaseRoute]:
             }
         )
 
-    return [Route("/sessions/{id}/compact", Resource(post=compact))]
+    async def close(request: Request) -> Response:
+        """End a session: it can be read, and nothing can be said in it any more.
+
+        ---
+        summary: Close a session
+        tags: [Sessions]
+        responses:
+          "200": {description: "sessionId, alreadyClosed, session"}
+          "404": {description: SESSION_NOT_FOUND}
+          "409": {description: SESSION_BUSY}
+        """
+        if body := await read_body(request, _BODY_LIMIT):
+            media_type(request, "application/json")
+            fields_of(body, Fields)
+        new, session = await sessions.close(request, request.path_params["id"])
+        return JSONResponse(
+            {"sessionId": session["id"], "alreadyClosed": not new, "session": _session(session)}
+        )
+
+    return [
+        Route("/sessions/{id}/compact", Resource(post=compact)),
+        Route("/sessions/{id}/close", Resource(post=close)),
+    ]
 
 
 def _session(session: Session) -> dict[str, Any]:

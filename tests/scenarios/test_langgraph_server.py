@@ -57,3 +57,8 @@ def test_a_fork_sees_its_own_past(client: Any) -> None:
     )
     said = [m["content"] for m in result["messages"] if m["type"] == "human"]
     assert said == ["one", "instead"]
+
+
+def test_the_maintenance_graph_can_be_run_and_scheduled(client: Any) -> None:
+    done = client.runs.wait(None, "maintenance", input={"user_id": "nobody"})
+    assert done == {"rewritten": [], "ledgers": [], "archived": [], "removed": []}

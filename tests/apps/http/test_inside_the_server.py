@@ -67,7 +67,11 @@ class Client:
 
     async def compact(self, thread: str, **options: Any) -> tuple[int, Any]:
         """Ask for a compaction; return status and body."""
-        answer = await self.routes.post(f"/sessions/{thread}/compact", **options)
+        return await self.post(f"/sessions/{thread}/compact", **options)
+
+    async def post(self, url: str, **options: Any) -> tuple[int, Any]:
+        """Post to a route; return status and body."""
+        answer = await self.routes.post(url, **options)
         return answer.status_code, answer.json()
 
 
@@ -221,10 +225,33 @@ async def test_sessions_that_cannot_be_compacted_are_refused(ann: Client) -> Non
     assert (status, body["code"]) == (400, "MALFORMED_JSON")
 
 
+async def test_a_closed_session_can_be_read_and_nothing_else(ann: Client, folder: Path) -> None:
+    thread = await ann.thread(*SAID)
+    running = asyncio.create_task(ann.say(thread, "wait for gate-e"))
+    await until(folder / "gate-e-reached")
+    status, body = await ann.post(f"/sessions/{thread}/close")
+    assert (status, body["code"]) == (409, "SESSION_BUSY")
+    (folder / "gate-e").touch()
+    await running
+    status, body = await ann.post(f"/sessions/{thread}/close")
+    assert (status, body["alreadyClosed"], body["session"]["status"]) == (200, False, "closed")
+    assert body["session"]["messageCount"] == 6
+    status, again = await ann.post(f"/sessions/{thread}/close")
+    assert (status, again) == (200, {**body, "alreadyClosed": True})
+    status, body = await ann.compact(thread)
+    assert (status, body["code"]) == (400, "SESSION_CLOSED")
+    with pytest.raises(Exception, match="LongthreadError"):
+        await ann.say(thread, "more")
+    for unknown in ("nobody", await ann.thread()):
+        status, body = await ann.post(f"/sessions/{unknown}/close")
+        assert (status, body["code"]) == (404, "SESSION_NOT_FOUND")
+
+
 async def test_nobody_reaches_what_is_another_users(ann: Client, bob: Client) -> None:
     thread = await ann.thread(*SAID)
-    status, body = await bob.compact(thread)
-    assert (status, body["code"]) == (404, "SESSION_NOT_FOUND")
+    for what in ("compact", "close"):
+        status, body = await bob.post(f"/sessions/{thread}/{what}")
+        assert (status, body["code"]) == (404, "SESSION_NOT_FOUND")
     own = await bob.thread("hello")
     run = await bob.sdk.runs.wait(own, "compaction", input={"thread_id": thread})
     assert run["error"]["code"] == "SESSION_NOT_FOUND"
@@ -242,6 +269,7 @@ async def test_the_servers_own_authentication_guards_the_routes(server: str) -> 
         assert (await stranger.get("/memory")).status_code == 401
         assert (await stranger.put("/memory/MEMORY.md", content=b"x")).status_code == 401
         assert (await stranger.post("/sessions/t/compact")).status_code == 401
+        assert (await stranger.post("/sessions/t/close")).status_code == 401
 
 
 async def test_the_servers_own_errors_stay_as_its_clients_know_them(ann: Client) -> None:

@@ -15,7 +15,13 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from routes import client_of
 
-from longthread import FlushTrigger, MemoryConfig, RollingCompactionConfig, ThreadContext
+from longthread import (
+    FlushTrigger,
+    LongthreadError,
+    MemoryConfig,
+    RollingCompactionConfig,
+    ThreadContext,
+)
 from longthread.graphs.compiled import AgentGraph
 
 
@@ -211,3 +217,34 @@ async def test_a_thread_that_does_not_say_whose_it_is_is_no_users(tmp_path: Path
     async with client_of(graph, user="ann") as client:
         assert (await client.post("/sessions/t/compact")).status_code == 404
     assert (await compacted(graph)).status_code == 200
+
+
+async def test_a_closed_session_can_be_read_and_nothing_else(tmp_path: Path) -> None:
+    graph = agent(Scripted("an answer"), tmp_path)
+    graph.invoke(say("a question"), thread())
+    async with client_of(graph) as client:
+        closed = await client.post("/sessions/t/close")
+        assert closed.status_code == 200
+        assert closed.json()["sessionId"] == "t"
+        assert not closed.json()["alreadyClosed"]
+        assert closed.json()["session"]["status"] == "closed"
+        assert closed.json()["session"]["messageCount"] == 2
+        again = await client.post("/sessions/t/close", json={})
+        assert again.json() == {**closed.json(), "alreadyClosed": True}
+        answer = await client.post("/sessions/t/compact")
+        assert (answer.status_code, answer.json()["code"]) == (400, "SESSION_CLOSED")
+        answer = await client.post("/sessions/nobody/close")
+        assert (answer.status_code, answer.json()["code"]) == (404, "SESSION_NOT_FOUND")
+        answer = await client.post("/sessions/t/close", json={"reason": "x"})
+        assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_FIELD")
+    with pytest.raises(LongthreadError, match="closed"):
+        graph.invoke(say("more"), thread())
+
+
+async def test_nobody_closes_another_users_session(tmp_path: Path) -> None:
+    graph = agent(Scripted("an answer"), tmp_path)
+    graph.invoke(say("a question"), thread(), context=ThreadContext(user_id="ann"))
+    async with client_of(graph, user="bob") as client:
+        assert (await client.post("/sessions/t/close")).status_code == 404
+    async with client_of(graph, user="ann") as client:
+        assert (await client.post("/sessions/t/close")).status_code == 200
