@@ -67,7 +67,9 @@ class StoreWorkspace:
         *,
         lock_timeout: float = 60.0,
     ) -> None:
-        if not isinstance(store, BaseStore) and not callable(store):
+        # What `from_conn_string` returns can be called too, as a decorator.
+        entered = not hasattr(store, "__enter__") and not hasattr(store, "__aenter__")
+        if not isinstance(store, BaseStore) and not (callable(store) and entered):
             raise _not_a_store(store)
         self._store = store
         self._root = check_root(namespace)

@@ -13,6 +13,8 @@ from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, SearchItem, SearchOp
 
+from ..state.errors import WorkspaceError
+from .paths import shown
 from .store_errors import store_errors
 from .store_locks import StoreTraits, check_loop, traits_of
 from .store_names import ItemKey, Namespace
@@ -26,7 +28,7 @@ _OTHER_LIMIT = 10_000
 _SURELY_WHOLE = 100
 _PUTS_AT_ONCE = 32
 _KEYS_AT_ONCE = 1_000
-_PASSES = 5
+_PASSES = 100
 _BUSY_SECONDS = 30.0
 
 
@@ -58,7 +60,7 @@ class StoreAccess:
         with store_errors("read", path):
             whole = self.traits.exclusive
         limit = _KNOWN_LIMIT if whole else _OTHER_LIMIT
-        ops = [SearchOp(name, limit=limit) for name in namespaces]
+        ops = [_search(name, limit) for name in namespaces]
         answers: list[list[SearchItem]] = self._batch(ops, "read", path)
         return [
             answer if whole or len(answer) < _SURELY_WHOLE else self._all_pages(name, answer, path)
@@ -67,14 +69,16 @@ class StoreAccess:
 
     def some_items(self, namespace: Namespace, limit: int, path: str) -> list[SearchItem]:
         """Return up to `limit` items of a namespace and those below it."""
-        found: list[SearchItem] = self._batch([SearchOp(namespace, limit=limit)], "read", path)[0]
+        found: list[SearchItem] = self._batch([_search(namespace, limit)], "read", path)[0]
         return found
 
     def values(
         self, namespace: Namespace, keys: Sequence[str], path: str
     ) -> list[Mapping[str, Any] | None]:
         """Return the values of some items, None for those that are not there."""
-        found = self._batch([GetOp(namespace, key) for key in keys], "read", path)
+        found = self._batch(
+            [GetOp(namespace, key, refresh_ttl=False) for key in keys], "read", path
+        )
         return [None if item is None else item.value for item in found]
 
     def put(self, values: Mapping[ItemKey, Mapping[str, Any]], path: str) -> None:
@@ -95,24 +99,32 @@ class StoreAccess:
     def _all_pages(
         self, namespace: Namespace, first: list[SearchItem], path: str
     ) -> list[SearchItem]:
-        """Ask for what a store with a limit of its own has left out."""
+        """Ask for what a store with a limit of its own has left out.
+
+        Pages shift when somebody writes meanwhile, and the store may sort anew for each of them.
+        But all pages together have as many items as there are.
+        """
         found: dict[ItemKey, SearchItem] = {}
-        before: set[ItemKey] = set()
+        before = 0
         for _ in range(_PASSES):
-            page, offset = first, 0
-            now: set[ItemKey] = set()
+            page, total = first, 0
+            now: dict[ItemKey, SearchItem] = {}
             while page:
-                now |= {(item.namespace, item.key) for item in page}
-                found |= {(item.namespace, item.key): item for item in page}
-                offset += len(page)
-                op = SearchOp(namespace, limit=_OTHER_LIMIT, offset=offset)
+                now |= {(item.namespace, item.key): item for item in page}
+                total += len(page)
+                op = _search(namespace, _OTHER_LIMIT, total)
                 page = self._batch([op], "read", path)[0]
-            # Pages shift when somebody writes meanwhile, or when the store's order is not fixed.
-            if offset == len(first) or now == before:
-                break
-            before = now
-            first = self._batch([SearchOp(namespace, limit=_OTHER_LIMIT)], "read", path)[0]
-        return list(found.values())
+            if total == len(first):
+                return first
+            found = found | now if total == before and len(found) <= total else now
+            if total == before == len(found):
+                return list(found.values())
+            before = total
+            first = self._batch([_search(namespace, _OTHER_LIMIT)], "read", path)[0]
+        raise WorkspaceError(
+            f"cannot read {shown(path)} in the store: it returns few items at once, and while they"
+            " were read others were written; try again, or use a store that returns more"
+        )
 
     def _batch(self, ops: Sequence[Op], action: str, path: str) -> list[Any]:
         if not ops:
@@ -128,6 +140,11 @@ class StoreAccess:
                     if not _is_busy(error) or time.monotonic() > deadline:
                         raise
                 time.sleep(0.001)
+
+
+def _search(namespace: Namespace, limit: int, offset: int = 0) -> SearchOp:
+    # PostgreSQL would write at each read to prolong lives.
+    return SearchOp(namespace, limit=limit, offset=offset, refresh_ttl=False)
 
 
 def _is_busy(error: Exception) -> bool:

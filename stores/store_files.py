@@ -118,6 +118,18 @@ class StoreFiles:
 
         self._writer.change(list(places.values()), changed)
 
+    def delete(self, place: StorePlace) -> bool:
+        """Remove a file and all that is left of earlier ones; return whether there was one."""
+        there = False
+
+        def gone(states: list[FileState]) -> Sequence[Change]:
+            nonlocal there
+            there = states[0].exists
+            return [version(place, states[0], None)] if states[0].found else []
+
+        self._writer.change([place], gone)
+        return there
+
     def _count_addition(self, place: StorePlace) -> None:
         """Merge the additions to a file into its version when there may be many."""
         known = self._tally.get(place.name)
@@ -155,4 +167,5 @@ def _change(place: StorePlace, state: FileState, old: str | None, new: str | Non
         # Two writers that add entries do not get into each other's way, nor into a slow rewrite's.
         return addition(place, lines, checked=True)
     kept, length = kept_runs(state, old or "", new)
-    return version(place, state, new[length:], kept, open_line=not new.endswith("\n"))
+    open_line = bool(new) and not new.endswith("\n")
+    return version(place, state, new[length:], kept, open_line=open_line)

@@ -118,15 +118,7 @@ class StoreScope:
 
     def delete(self, path: str) -> bool:
         """Remove a file; return whether there was one."""
-        there = False
-
-        def gone(old: dict[str, str | None]) -> dict[str, str | None]:
-            nonlocal there
-            there = old[path] is not None
-            return {path: None} if there else {}
-
-        self._files.update({path: self._names.file(path)}, gone)
-        return there
+        return self._files.delete(self._names.file(path))
 
     def exists(self, path: str) -> bool:
         """Say whether there is a file of that path."""

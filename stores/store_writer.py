@@ -132,15 +132,19 @@ class StoreWriter:
             self._access.delete([item, *chunks], path)
             return False
         self._access.put({item: announcement_value(changes, decided=True)}, path)
-        self._finish(Announcement(key, True, tuple(changes)), path)
+        self._finish(Announcement(key, True, tuple(changes)), announcements, path)
         return True
 
-    def _finish(self, announcement: Announcement, path: str) -> None:
+    def _finish(
+        self, announcement: Announcement, others: Sequence[Announcement], path: str
+    ) -> None:
         """Put what is decided into its place."""
+        # An earlier change that is not in its place yet would bring a deleted file back.
+        earlier = any(other.decided and other.key != announcement.key for other in others)
         pieces = {(change.items, change.key): change.value for change in announcement.changes}
         try:
             self._access.put(pieces, path)
-            self._remove_obsolete(announcement.changes, path)
+            self._remove_obsolete(announcement.changes, path, lasting=earlier)
             self._access.delete([(self._announcements, announcement.key)], path)
         except WorkspaceError as error:
             if any(change.passing for change in announcement.changes):
@@ -156,8 +160,15 @@ class StoreWriter:
             self._access.put(chunks, path)
             self._access.put(pieces, path)
 
-    def _remove_obsolete(self, changes: Sequence[Change], path: str) -> None:
+    def _remove_obsolete(
+        self, changes: Sequence[Change], path: str, *, lasting: bool = False
+    ) -> None:
         """Remove what the changes replace; what stays after a failure does not count any more.
+
+        Args:
+            changes: What is in its place now.
+            path: What is changed, for error messages.
+            lasting: Whether pieces that only say that there is no file have to stay.
 
         Raises:
             WorkspaceError: It was a file that was to be deleted.
@@ -165,7 +176,8 @@ class StoreWriter:
         passing = [key for change in changes for key in change.passing]
         try:
             self._access.delete([key for change in changes for key in change.obsolete], path)
-            self._access.delete(passing, path)
+            if not lasting:
+                self._access.delete(passing, path)
         except WorkspaceError as error:
             if passing:
                 raise
@@ -180,6 +192,6 @@ class StoreWriter:
             if announcement.decided:
                 written = int(announcement.key.partition("-")[0]) / 1e9
                 if time.time() - written > _UNFINISHED_SECONDS:
-                    self._finish(announcement, path)
+                    self._finish(announcement, announcements, path)
             elif now - waiting.setdefault(announcement.key, now) > _ABANDONED_SECONDS:
                 self._access.delete([(self._announcements, announcement.key)], path)
