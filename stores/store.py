@@ -52,7 +52,8 @@ class StoreWorkspace:
 
     Args:
         store: The store, or a function that returns it, such as `langgraph.config.get_store` for
-            the store that the running graph was compiled with or the server has given it.
+            the store that the running graph was compiled with or the server has given it. It is
+            asked when a view is made, and once more at its first use if there was none yet.
         namespace: Where in the store, such as `("longthread",)`. Nothing else may use it.
         lock_timeout: Seconds to wait for a file that somebody else is changing.
 
@@ -86,8 +87,7 @@ class StoreWorkspace:
         """Return the view of one owner's files. Cheap: nothing is read or created.
 
         Raises:
-            WorkspaceError: The user's id or the agent's name cannot be used as a name, or there is
-                no store.
+            WorkspaceError: The user's id or the agent's name cannot be used as a name.
         """
         names = StoreNames(self._root, owner)
         files = StoreFiles(self._access(), names.announcements, self._lock_timeout, self._tally)
@@ -120,11 +120,19 @@ class StoreWorkspace:
         if isinstance(self._store, BaseStore):
             return StoreAccess(self._store)
         try:
+            # Now, because work in the background goes on after the run whose store it uses.
+            return StoreAccess(self._current())
+        except WorkspaceError:
+            return StoreAccess(self._current)
+
+    def _current(self) -> BaseStore:
+        if isinstance(self._store, BaseStore):
+            return self._store
+        try:
             found = self._store()
         except Exception as error:
-            # Background work goes on after the run whose store it uses.
             if self._latest is not None:
-                return StoreAccess(self._latest)
+                return self._latest
             raise WorkspaceError(
                 f"cannot get the store of the workspace: {type(error).__name__}: {error}; compile"
                 " the graph with a store, or give the store itself"
@@ -132,7 +140,7 @@ class StoreWorkspace:
         if not isinstance(found, BaseStore):
             raise _not_a_store(found)
         self._latest = found
-        return StoreAccess(found)
+        return found
 
 
 def _not_a_store(value: object) -> WorkspaceError:

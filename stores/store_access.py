@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langgraph.store.base import BaseStore, GetOp, Op, PutOp, SearchItem, SearchOp
@@ -36,14 +36,17 @@ class StoreAccess:
     """One store, as the workspace asks it.
 
     Args:
-        store: Any LangGraph store.
+        store: Any LangGraph store, or a function that finds it when it is needed.
     """
 
-    def __init__(self, store: BaseStore) -> None:
-        self._store = store
+    def __init__(self, store: BaseStore | Callable[[], BaseStore]) -> None:
+        self._given = store
 
-    def __repr__(self) -> str:
-        return type(self._store).__name__
+    @property
+    def _store(self) -> BaseStore:
+        if not isinstance(self._given, BaseStore):
+            self._given = self._given()
+        return self._given
 
     @property
     def traits(self) -> StoreTraits:

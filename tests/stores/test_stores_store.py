@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -175,7 +175,7 @@ def test_files_do_not_expire() -> None:
 
 
 def test_files_are_not_in_the_search_index() -> None:
-    def embed(texts: list[str]) -> list[list[float]]:
+    def embed(texts: Sequence[str]) -> list[list[float]]:
         raise AssertionError(f"embedded {len(texts)} texts")
 
     index: IndexConfig = {"dims": 4, "embed": embed, "fields": ["$"]}
@@ -203,8 +203,10 @@ def test_what_is_no_store_is_refused_at_once(store: Any) -> None:
 
 
 def test_a_function_that_returns_no_store_is_refused_when_it_is_asked() -> None:
+    nothing: Any = lambda: None  # noqa: E731
+    view = StoreWorkspace(nothing, ("longthread",)).scoped(ANN)
     with pytest.raises(WorkspaceError, match="not a LangGraph BaseStore"):
-        StoreWorkspace(lambda: None, ("longthread",)).scoped(ANN)  # type: ignore[arg-type, return-value]
+        view.read_text("MEMORY.md")
 
 
 def test_nothing_is_read_or_written_before_it_is_asked_for() -> None:

@@ -191,8 +191,9 @@ def test_the_store_of_the_running_graph_can_be_the_workspace() -> None:
     async def asynchronous_node(state: MessagesState) -> dict[str, Any]:
         return await asyncio.to_thread(node, state)
 
+    early = workspace.scoped(ANN)
     with pytest.raises(WorkspaceError, match="compile the graph with a store"):
-        workspace.scoped(ANN)
+        early.read_text("log.md")
     store = InMemoryStore()
     for function, run in ((node, False), (asynchronous_node, True)):
         builder = StateGraph(MessagesState)
@@ -207,3 +208,4 @@ def test_the_store_of_the_running_graph_can_be_the_workspace() -> None:
     later[0].append_text("log.md", "from the background")
     # Background work that asks for its files after the run finds those of the latest one.
     assert workspace.scoped(ANN).read_text("log.md") == "False\nTrue\nfrom the background\n"
+    assert early.read_text("log.md") == workspace.scoped(ANN).read_text("log.md")
