@@ -90,7 +90,7 @@ class _Branch:
         self.outer = outer
         self.known = {now}
         self.oldest: str | None = now
-        self.forked = False
+        self.begun = False
 
     def holds(self, checkpoint: str) -> Steps[bool]:
         """Whether what was done in a checkpoint was done in this branch. Ids grow with time."""
@@ -101,10 +101,12 @@ class _Branch:
     def _look_back(self) -> Steps[None]:
         at: CheckpointTuple | None = yield self.stored.get(self.outer, self.oldest)
         self.oldest = _before(at) if at is not None else None
-        if at is not None and not self.forked and at.metadata.get("source") in ("input", "fork"):
-            # Here the branch begins: what was done in the checkpoint before was done in another.
-            self.forked = True
-        elif self.oldest is not None:
+        source = at.metadata.get("source") if at is not None else None
+        # A fork does the tasks of the checkpoint before it anew; and where the branch begins with
+        # new input, what was done in the checkpoint before was done in another branch.
+        anew = source == "fork" or (source == "input" and not self.begun)
+        self.begun = self.begun or source in ("input", "fork")
+        if self.oldest is not None and not anew:
             self.known.add(self.oldest)
 
 
