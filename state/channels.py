@@ -27,7 +27,7 @@ from .decisions import (
 )
 from .journal import append_messages
 
-__all__ = ["ThreadContext", "ThreadInput", "ThreadOutput", "ThreadState"]
+__all__ = ["Messages", "ThreadContext", "ThreadInput", "ThreadOutput", "ThreadState"]
 
 SNAPSHOT_FREQUENCY = 5_000
 """Writes between two full copies of a channel. At 50, a long thread is stored hundreds of times."""
