@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from longthread.graphs.agent import build_agent_graph, context_policy, create_agent_graph
     from longthread.graphs.agent_node import agent_node
     from longthread.graphs.closing import aclose_thread, close_thread
+    from longthread.graphs.erasing import (
+        ErasureResult,
+        aerase_thread,
+        aerase_user,
+        erase_thread,
+        erase_user,
+    )
     from longthread.graphs.maintenance import (
         MaintenanceResult,
         amaintain_memory,
@@ -60,6 +67,7 @@ __all__ = [
     "CompactionConfig",
     "CompactionResult",
     "ContextPoint",
+    "ErasureResult",
     "FlushTrigger",
     "LocalWorkspace",
     "LongthreadError",
@@ -79,6 +87,8 @@ __all__ = [
     "acompact_thread",
     "acontext_history",
     "adrain",
+    "aerase_thread",
+    "aerase_user",
     "agent_node",
     "amaintain_memory",
     "aopen_checkpointer",
@@ -90,6 +100,8 @@ __all__ = [
     "context_policy",
     "create_agent_graph",
     "drain",
+    "erase_thread",
+    "erase_user",
     "is_context_overflow",
     "maintain_memory",
     "open_checkpointer",
@@ -106,6 +118,13 @@ _HOMES = {
     "graphs.agent_node": ("agent_node",),
     "graphs.maintenance": ("MaintenanceResult", "amaintain_memory", "maintain_memory"),
     "graphs.closing": ("aclose_thread", "close_thread"),
+    "graphs.erasing": (
+        "ErasureResult",
+        "aerase_thread",
+        "aerase_user",
+        "erase_thread",
+        "erase_user",
+    ),
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
     "nodes.background": ("adrain", "drain"),
     "state.channels": ("ThreadContext", "ThreadState"),

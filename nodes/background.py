@@ -20,11 +20,11 @@ import multiprocessing
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from time import monotonic
 from typing import Protocol
 
-__all__ = ["BackgroundJob", "BackgroundWorker", "adrain", "drain", "submit"]
+__all__ = ["BackgroundJob", "BackgroundWorker", "adrain", "drain", "drop", "submit"]
 
 log = logging.getLogger("longthread")
 
@@ -57,7 +57,7 @@ class BackgroundWorker:
     def _forget(self) -> None:
         self._changed = threading.Condition()
         self._pending: OrderedDict[Hashable, list[BackgroundJob]] = OrderedDict()
-        self._running = False
+        self._running: tuple[Hashable, BackgroundJob] | None = None
         self._thread: threading.Thread | None = None
         self._waiting: list[Callable[[], None]] = []
 
@@ -94,6 +94,35 @@ class BackgroundWorker:
                 self._changed.wait(left)
         return True
 
+    def drop(self, doomed: Callable[[Hashable, BackgroundJob], bool], timeout: float) -> bool:
+        """Take back jobs that are not begun, and wait for the one that is.
+
+        Args:
+            doomed: Given the key of a job and the job, whether it is to go.
+            timeout: Seconds to wait at most for one that is being done.
+
+        Returns:
+            Whether none of them is being done any more. From inside a job: False if it is this one.
+        """
+        ends = monotonic() + timeout
+        with self._changed:
+            for key, jobs in list(self._pending.items()):
+                jobs[:] = [job for job in jobs if not doomed(key, job)]
+                if not jobs:
+                    del self._pending[key]
+            idle = [] if self._busy else self._waiting[:]
+            if idle:
+                self._waiting.clear()
+            self._changed.notify_all()
+        _call(idle)
+        with self._changed:
+            while self._running is not None and doomed(*self._running):
+                left = ends - monotonic()
+                if left <= 0 or threading.current_thread() is self._thread:
+                    return False
+                self._changed.wait(left)
+        return True
+
     def when_idle(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on the worker's thread, when nothing is left to do; at once if that is now.
 
@@ -111,11 +140,11 @@ class BackgroundWorker:
     def pending(self) -> int:
         """Jobs that are not done, the running one included."""
         with self._changed:
-            return sum(map(len, self._pending.values())) + self._running
+            return sum(map(len, self._pending.values())) + (self._running is not None)
 
     @property
     def _busy(self) -> bool:
-        return bool(self._pending) or self._running
+        return bool(self._pending) or self._running is not None
 
     def _forget_callback(self, callback: Callable[[], None]) -> None:
         with self._changed, contextlib.suppress(ValueError):
@@ -130,21 +159,25 @@ class BackgroundWorker:
                 job = jobs.pop(0)
                 if not jobs:
                     del self._pending[key]
-                self._running = True
+                self._running = key, job
             try:
                 contextvars.Context().run(job)
             except BaseException:  # whatever a job does, the next one has its turn
                 log.exception("work in the background failed")
             del job, jobs  # what they hold is not kept until the next one comes
             with self._changed:
-                self._running = False
+                self._running = None
                 idle = [] if self._pending else self._waiting[:]
                 if idle:
                     self._waiting.clear()
                 self._changed.notify_all()
-            for callback in idle:
-                with contextlib.suppress(RuntimeError):  # its event loop is closed
-                    callback()
+            _call(idle)
+
+
+def _call(callbacks: Iterable[Callable[[], None]]) -> None:
+    for callback in callbacks:
+        with contextlib.suppress(RuntimeError):  # its event loop is closed
+            callback()
 
 
 _worker = BackgroundWorker()
@@ -160,6 +193,11 @@ def submit(key: Hashable, job: BackgroundJob) -> None:
 
         Finalize(None, _at_exit, exitpriority=100)
     _worker.submit(key, job)
+
+
+def drop(doomed: Callable[[Hashable, BackgroundJob], bool], timeout: float = 60.0) -> bool:
+    """Take back jobs of the worker of this process; see `BackgroundWorker.drop`."""
+    return _worker.drop(doomed, timeout)
 
 
 def drain(timeout: float | None = 30.0) -> bool:

@@ -26,7 +26,7 @@ from .advisory_locks import AdvisoryLocks
 from .effects import Effect, Steps
 from .journal.scripts import Script, dialect_of, run_script
 
-__all__ = ["Lease", "forget_leases", "is_leased", "lease_on", "released"]
+__all__ = ["Lease", "forget_leases", "forget_thread_lease", "is_leased", "lease_on", "released"]
 
 GRACE = 1.0
 """Seconds to wait for a thread that is being worked on: an ended call may not have let go yet."""
@@ -73,6 +73,13 @@ def lease_on(saver: BaseCheckpointSaver[Any], thread: str) -> Steps[Lease]:
 def is_leased(saver: BaseCheckpointSaver[Any], thread: str) -> bool:
     """Whether somebody who uses this very checkpointer object has the lease on a thread."""
     return (id(saver), thread) in _here
+
+
+def forget_thread_lease(saver: BaseCheckpointSaver[Any], thread: str) -> None:
+    """Remove what leases on a thread have left, once it is erased and let go of."""
+    leases = _known.get(saver)
+    if isinstance(leases, _FileLeases):
+        leases.file(thread).unlink(missing_ok=True)
 
 
 def forget_leases(saver: BaseCheckpointSaver[Any]) -> None:
@@ -193,10 +200,13 @@ class _FileLeases:
     def __init__(self, database: str) -> None:
         self._folder = Path(f"{os.path.realpath(database)}-leases")
 
+    def file(self, thread: str) -> Path:
+        name = hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self._folder / name
+
     def take(self, thread: str) -> Lease | None:
         self._folder.mkdir(exist_ok=True)
-        name = hashlib.sha256(thread.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        lock = FileLock(self._folder / name, thread_local=False)
+        lock = FileLock(self.file(thread), thread_local=False)
         try:
             lock.acquire(timeout=0)
         except Timeout:

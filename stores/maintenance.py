@@ -8,7 +8,7 @@ that the one that agents share is looked after by whichever comes first.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias
@@ -29,6 +29,7 @@ __all__ = [
     "new_ledger_text",
     "record_maintenance",
     "scoped_path",
+    "shorten_consumed",
 ]
 
 Scope: TypeAlias = Literal["agent", "global"]
@@ -142,6 +143,38 @@ def move_consumed(
         return {**record, "consumed": consumed}
 
     files.update_json(scoped_path(_RECORD, scope), moved)
+
+
+def shorten_consumed(
+    files: ScopedWorkspace, path: str, before: str, shorten: Callable[[str], str], scope: Scope
+) -> None:
+    """Correct what is recorded of a ledger that something was taken out of.
+
+    Without that, all that is left of it would count as new.
+
+    Args:
+        files: The owner's files.
+        path: The ledger.
+        before: Its text as it was.
+        shorten: What was done to it; of its beginning it makes the beginning of what is left.
+        scope: Whose ledger.
+    """
+
+    def shortened(old: Mapping[str, Any] | None) -> dict[str, Any] | None:
+        consumed = dict((old or {}).get("consumed") or {})
+        known = consumed.get(path)
+        length = known.get("length") if isinstance(known, Mapping) else None
+        if known is None or not isinstance(length, int):
+            return None
+        if digest_of(before[:length]) != known.get("digest"):
+            return None
+        taken = shorten(before[:length])
+        if not shorten(before).startswith(taken):
+            return None
+        consumed[path] = {"length": len(taken), "digest": digest_of(taken)}
+        return {**(old or {}), "consumed": consumed}
+
+    files.update_json(scoped_path(_RECORD, scope), shortened)
 
 
 def digest_of(text: str) -> str:

@@ -96,6 +96,14 @@ class IndexFile:
             except (sqlite3.Error, OSError) as error:
                 raise self._unavailable(error) from error
 
+    def empty_log(self) -> None:
+        """Move what the write-ahead log holds into the file itself, and empty the log."""
+        with self._lock:
+            try:
+                self._open().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise self._unavailable(error) from error
+
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
@@ -198,6 +206,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
         "cache_size = -32768",
         "mmap_size = 4294967296",
         "temp_store = MEMORY",
+        "secure_delete = ON",  # what is removed is gone from the file
     ):
         connection.execute(f"PRAGMA {setting}").fetchall()
     if connection.execute("PRAGMA user_version").fetchone() == (_FORMAT,):

@@ -60,6 +60,11 @@ class SqliteIndex:
         gone = list(keys)
         yield from self._do(lambda db: _forget(db, gone), write=True)
 
+    def scrub(self) -> Steps[None]:
+        """See to it that nothing of what was removed is left in the file; reads all of it."""
+        yield from self._do(_scrub, write=True)
+        yield io(self._file.empty_log)
+
     def search(
         self, query: Query, limit: int, within: Collection[ThreadKey] | None
     ) -> Steps[list[Found]]:
@@ -180,6 +185,11 @@ def _forget(db: sqlite3.Connection, keys: Iterable[ThreadKey]) -> None:
         if number is not None:
             _remove(db, "m.thread = ?", (number,))
             db.execute("DELETE FROM threads WHERE number = ?", (number,))
+
+
+def _scrub(db: sqlite3.Connection) -> None:
+    # Removed trigrams stay in their segments until those are merged.
+    db.execute("INSERT INTO grams (grams) VALUES ('optimize')")
 
 
 def _clear(db: sqlite3.Connection) -> None:
