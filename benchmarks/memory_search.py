@@ -1,6 +1,6 @@
 """Time of `memory_search` by kind of query, over many years of daily ledgers.
 
-    python -m benchmarks.memory_search [--megabytes 100] [--days 1000] [--repeat 20]
+    python -m benchmarks.memory_search [--megabytes 100] [--days 1000] [--repeat 20] [--plain]
 
 Writes ledgers of made-up prose, with a few words in other scripts in some of them, and searches
 them the way the tool does. The first search reads and folds every file; the table is about those
@@ -14,10 +14,12 @@ import argparse
 import random
 import shutil
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from datetime import date, timedelta
+from importlib.util import find_spec
 from itertools import accumulate
 
 from longthread.stores.local import LocalWorkspace
@@ -121,14 +123,18 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=100)
     parser.add_argument("--days", type=int, default=1_000)
     parser.add_argument("--repeat", type=int, default=20)
+    parser.add_argument("--plain", action="store_true", help="search as without stringzilla")
     arguments = parser.parse_args()
+    if arguments.plain:
+        sys.modules["stringzilla"] = None  # type: ignore[assignment]
     chance = random.Random(7)
     words = vocabulary(chance)
     folder = tempfile.mkdtemp(prefix="longthread-bench-")
     try:
         files = LocalWorkspace(folder).scoped(Owner(None, "agent"))
         write_ledgers(files, words, chance, megabytes=arguments.megabytes, days=arguments.days)
-        print(f"{arguments.megabytes:g} MB in {arguments.days} ledgers")
+        library = "with" if find_spec("stringzilla") and not arguments.plain else "without"
+        print(f"{arguments.megabytes:g} MB in {arguments.days} ledgers, {library} stringzilla")
         print(f"first search: {timed(files, 'nowhere at all', 'phrase')[0]:,.0f} ms")
         everything: list[tuple[float, float]] = []
         print(f"{'query':<24}{'median':>9}{'p95':>9}{'CPU':>9}{'p95':>9}   ms")

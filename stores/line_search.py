@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import cast
 
 from .matching import Query, fold
 
@@ -60,10 +63,10 @@ class FoldedText:
 
     def lines(self, needles: Needles) -> Iterator[tuple[int, str]]:
         """Yield number (from 1) and text of every line that matches, in order."""
-        found = _every_term if needles.every and len(needles.terms) > 1 else _any_term
+        lines_with = _every_term if needles.every and len(needles.terms) > 1 else _any_term
         aligned = self.original.isascii()
         number = seen = at = 0
-        for start, end in found(self.folded, needles.terms):
+        for start, end in lines_with(self.folded, needles.terms):
             passed = self.folded.count(b"\n", seen, start)
             number, seen = number + passed, start
             if aligned:
@@ -135,15 +138,25 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+@lru_cache(maxsize=1)
+def _finder() -> Callable[[bytes, bytes, int, int], int]:
+    """Return what finds bytes in bytes, as `bytes.find` does: five times as fast if installed."""
+    try:
+        return cast(Callable[[bytes, bytes, int, int], int], import_module("stringzilla").find)
+    except ImportError:
+        return bytes.find
+
+
 def _any_term(folded: bytes, terms: tuple[bytes, ...]) -> Iterator[tuple[int, int]]:
     """Yield start and end of every line that holds one of the terms."""
-    places = {term: at for term in terms if (at := folded.find(term)) >= 0}
+    find, size = _finder(), len(folded)
+    places = {term: at for term in terms if (at := find(folded, term, 0, size)) >= 0}
     while places:
         start, end = _line(folded, min(places.values()), 0)
         yield start, end
         for term, at in list(places.items()):
             if at <= end:
-                places[term] = folded.find(term, end)
+                places[term] = find(folded, term, end, size)
                 if places[term] < 0:
                     del places[term]
 
@@ -154,15 +167,16 @@ def _every_term(folded: bytes, terms: tuple[bytes, ...]) -> Iterator[tuple[int, 
     The longest term, likely the rarest, leads. Where it turns out to be common, the term whose next
     place is furthest away decides each time where to go on, so that the rarest sets the pace.
     """
+    find, size = _finder(), len(folded)
     leader = max(terms, key=len)
     start = misses = 0
     while True:
         leaders = (leader,) if misses < _MISSES else terms
-        places = [folded.find(term, start) for term in leaders]
+        places = [find(folded, term, start, size) for term in leaders]
         if min(places) < 0:
             return
         first, end = _line(folded, max(places), start)
-        if all(folded.find(term, first, end) >= 0 for term in terms):
+        if all(find(folded, term, first, end) >= 0 for term in terms):
             yield first, end
             start = end
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace, Workspace
+from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace, Workspace, line_search
 from longthread.stores.line_search import FoldedCache, FoldedText, Needles
 from longthread.stores.matching import compile_query
 from longthread.stores.memory_search import search_memory
@@ -148,6 +150,30 @@ def test_the_lines_found_are_those_that_match_alone(
     wanted = compile_query(query, mode)
     expected = [number for number, line in enumerate(lines, 1) if wanted.matches(line)]
     assert [hit.line for hit in search_memory(view, wanted).hits] == expected
+
+
+@pytest.fixture(params=["installed", "absent"])
+def finder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """With and without the library that makes searching faster."""
+    if request.param == "absent":
+        monkeypatch.setitem(sys.modules, "stringzilla", None)
+    line_search._finder.cache_clear()
+    yield request.param
+    line_search._finder.cache_clear()
+
+
+@once_per_view
+@given(
+    LINES, st.text("abßİ東. ", min_size=1, max_size=4), st.sampled_from(["phrase", "all", "any"])
+)
+def test_lines_are_found_with_and_without_the_faster_library(
+    finder: str, lines: list[str], query: str, mode: str
+) -> None:
+    assert (line_search._finder() is bytes.find) == (finder == "absent")
+    wanted = compile_query(query, mode)
+    hits = FoldedText.of("\n".join(lines * 30)).lines(Needles(wanted))
+    expected = [(number, line) for number, line in enumerate(lines * 30, 1) if wanted.matches(line)]
+    assert list(hits) == expected
 
 
 def test_the_rarest_word_need_not_be_the_longest() -> None:
