@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentOption", "UserOption", "WorkspaceOption", "memory", "owner_files"]
 
 memory = typer.Typer(
-    help="Look at what an agent remembers.",
+    help="Look at what an agent remembers, and after it.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     callback=lambda: None,
@@ -25,6 +25,9 @@ UserOption = Annotated[
     str | None, typer.Option(metavar="ID", help="Whose memory. Default: that of no user.")
 ]
 AgentOption = Annotated[str, typer.Option(metavar="NAME", help="The agent's name.")]
+ScopeOption = Annotated[
+    str, typer.Option(metavar="agent|global", help="The agent's own, or what all agents share.")
+]
 
 
 def owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspace:
@@ -40,10 +43,7 @@ def owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspac
 
 @memory.command()
 def show(
-    scope: Annotated[
-        str,
-        typer.Option(metavar="agent|global", help="The agent's own, or what all agents share."),
-    ] = "agent",
+    scope: ScopeOption = "agent",
     workspace: WorkspaceOption = Path(".longthread"),
     user: UserOption = None,
     agent: AgentOption = "agent",
@@ -91,3 +91,68 @@ def search(
         typer.echo(f"{path} could not be read.", err=True)
     if not found.hits:
         typer.echo("No matches.", err=True)
+
+
+@memory.command()
+def consolidate(
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PROVIDER:MODEL",
+            help="The model that merges. Default: the main model of the settings.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where settings.json lies, if there is one.")
+    ] = Path("."),
+    workspace: WorkspaceOption = Path(".longthread"),
+    user: UserOption = None,
+    agent: AgentOption = "agent",
+) -> None:
+    """Merge what is new in the ledgers into MEMORY.md, now, and archive old ledgers.
+
+    The agent does so by itself after calls. The shared memory is looked after too.
+    """
+    from ..graphs.agent import create_agent_graph
+    from ..graphs.maintenance import maintain_memory
+    from ..stores.settings import Settings
+
+    owner_files(workspace, user, agent)  # a folder that is not there is an error, not a new one
+    graph = create_agent_graph(
+        model, name=agent, workspace=workspace, settings=Settings.load(settings)
+    )
+    result = maintain_memory(graph, context={"user_id": user})
+    for path in result.rewritten:
+        typer.echo(f"{path}: rewritten")
+    for path in result.archived:
+        typer.echo(f"{path}: archived")
+    if not result.rewritten:
+        typer.echo("Nothing is new in the ledgers.", err=True)
+
+
+@memory.command()
+def undo(
+    scope: ScopeOption = "agent",
+    workspace: WorkspaceOption = Path(".longthread"),
+    user: UserOption = None,
+    agent: AgentOption = "agent",
+) -> None:
+    """Put back MEMORY.md as it was before its last consolidation.
+
+    Entries saved since stay. What that consolidation had taken in of the ledgers counts as new
+    again. Up to five consolidations can be undone.
+    """
+    from datetime import UTC, datetime
+
+    from ..stores.memory_paths import parse_scope
+    from ..stores.undo import undo_consolidation
+
+    files = owner_files(workspace, user, agent)
+    undone = undo_consolidation(files, datetime.now(UTC), parse_scope(scope))
+    if undone is None:
+        typer.echo("There is no consolidation to undo.", err=True)
+        return
+    made = f"{undone.at:%Y-%m-%d %H:%M}"
+    what = "removed: there was none" if undone.text is None else "as it was"
+    typer.echo(f"{undone.path}: {what} before the consolidation of {made}")

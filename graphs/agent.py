@@ -238,6 +238,9 @@ def build_agent_graph(
         tools=tuple(convert_to_openai_tool(t) for t in bound),
         read_tool=read_tool,
         search_tool=remembering.names.get("memory_search"),
+        recalling_tools=frozenset(
+            remembering.names.get(tool, tool) for tool in ContextPolicy.recalling_tools
+        ),
         structured=response_format is not None,
         direct_tools=frozenset(
             t.name for t in bound if isinstance(t, BaseTool) and t.return_direct

@@ -11,14 +11,8 @@ from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..stores.archive import archive_ledgers
 from ..stores.ledger_chunks import LedgerChunk, next_part
-from ..stores.maintenance import (
-    Scope,
-    consumed_of,
-    maintenance_due,
-    memory_path,
-    new_ledger_text,
-    record_maintenance,
-)
+from ..stores.maintenance import consumed_of, maintenance_due, new_ledger_text, record_maintenance
+from ..stores.memory_paths import Scope, memory_path
 from ..stores.retention import remove_older
 from ..stores.rewriting import rewrite_memory, settle_rewrite
 from ..stores.workspace import ScopedWorkspace

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from .ledger import ledger_date
-from .maintenance import NewText, Scope, move_consumed, new_ledger_text, scoped_path
+from .maintenance import NewText, move_consumed, new_ledger_text, scoped_path
+from .memory_paths import Scope
 from .workspace import ScopedWorkspace
 
 __all__ = ["archive_ledgers"]
@@ -48,6 +49,7 @@ def _moved(files: ScopedWorkspace, path: str, to: str, scope: Scope) -> str | No
 
     def move(texts: Mapping[str, str | None]) -> Mapping[str, str | None]:
         nonlocal whole
+        whole = None
         if known is None or texts[path] != known:
             return {}  # somebody has written to it: that is not merged yet
         whole = _joined(texts[to] or "", known)

@@ -11,20 +11,19 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from .ledger import ledger_date
+from .memory_paths import Scope, memory_path
 from .workspace import ScopedWorkspace
 
 __all__ = [
     "Consumed",
     "NewText",
-    "Scope",
     "consumed_of",
     "digest_of",
     "maintenance_due",
     "mark_consumed",
-    "memory_path",
     "move_consumed",
     "new_ledger_text",
     "record_maintenance",
@@ -32,7 +31,6 @@ __all__ = [
     "shorten_consumed",
 ]
 
-Scope: TypeAlias = Literal["agent", "global"]
 Consumed: TypeAlias = dict[str, dict[str, Any]]
 """Path of a ledger to the length of it that MEMORY.md has taken in, and the hash of that much."""
 
@@ -67,11 +65,6 @@ class NewText:
 def scoped_path(name: str, scope: Scope) -> str:
     """Return the path or the record's name in a scope: `global/` before it, or nothing."""
     return f"global/{name}" if scope == "global" else name
-
-
-def memory_path(scope: Scope) -> str:
-    """Return the path of the MEMORY.md of a scope."""
-    return scoped_path("MEMORY.md", scope)
 
 
 def maintenance_due(

@@ -15,15 +15,9 @@ from typing import Any
 from ..state.errors import WorkspaceError
 from ..state.facts import facts_of, normalised
 from ..state.text import well_formed
-from .maintenance import (
-    Consumed,
-    Scope,
-    consumed_of,
-    mark_consumed,
-    memory_path,
-    scoped_path,
-)
+from .maintenance import Consumed, consumed_of, mark_consumed, scoped_path
 from .memory_file import MemoryPart, entry_body, split_memory
+from .memory_paths import Scope, memory_path
 from .workspace import JsonRecord, ScopedWorkspace
 
 __all__ = [

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..state.errors import LongthreadError
-from .maintenance import Scope, mark_consumed, memory_path, record_maintenance, scoped_path
+from .maintenance import mark_consumed, record_maintenance, scoped_path
+from .memory_paths import Scope, memory_path
 from .rewriting import brought_up_to_date, settle_rewrite, versions_of
 from .workspace import JsonRecord, ScopedWorkspace
 
@@ -59,6 +60,7 @@ def undo_consolidation(
 
     def earlier(now: str | None) -> str | None:
         nonlocal refused
+        refused = False
         if now == version["before"]:
             return None  # a crash has come between this and the record of it
         text = brought_up_to_date(version["after"], version["before"] or "", now)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from agents import Scripted
 from typer.testing import CliRunner, Result
 
 from longthread import LocalWorkspace
 from longthread.apps import cli
+from longthread.graphs.model_roles import ModelRoles
 from longthread.stores.workspace import Owner, ScopedWorkspace
 
 
@@ -93,3 +95,34 @@ def test_a_mistake_is_one_line_and_exit_code_2(folder: Path, args: list[str], na
     assert refused.exit_code == 2
     assert named in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_memory_is_consolidated_and_that_is_undone_from_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Scripted(memory="- Port 5051.")
+    monkeypatch.chdir(tmp_path)
+    home = tmp_path / ".longthread/users/ann/agents/agent"
+    (home / "memory").mkdir(parents=True)
+    (home / "memory/2020-03-01.md").write_text("## 10:00\n- Port 5051.\n")
+
+    def call(*arguments: str) -> Result:
+        return CliRunner().invoke(cli.app, ["memory", *arguments, "--user", "ann"])
+
+    refused = call("consolidate")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "no main model in the settings" in refused.stderr
+    monkeypatch.setattr(ModelRoles, "main", lambda *_: script.model)
+    done = call("consolidate", "--model", "openai:any")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == "MEMORY.md: rewritten\nmemory/archive/2020-03-01.md: archived\n"
+    assert (home / "MEMORY.md").read_text() == "- Port 5051. <!-- 2020-03-01 -->\n"
+    again = call("consolidate", "--model", "openai:any")
+    assert (again.exit_code, again.stdout) == (0, "")
+    assert again.stderr == "Nothing is new in the ledgers.\n"
+
+    undone = call("undo")
+    assert undone.exit_code == 0
+    assert undone.stdout.startswith("MEMORY.md: removed: there was none before the consolidation")
+    assert not (home / "MEMORY.md").exists()
+    assert call("undo", "--scope", "global").stderr == "There is no consolidation to undo.\n"

@@ -19,9 +19,17 @@ from longthread.state.counting import count_message, count_text
 from longthread.stores.ledger import LedgerMarker, append_entry
 from longthread.stores.memory_file import add_entry
 
+KIND = ["local"]
+
+
+@pytest.fixture(autouse=True, params=["local", "store"])
+def _every_kind_of_workspace(request: pytest.FixtureRequest) -> None:
+    KIND[0] = request.param
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still."""
     quick_disk(monkeypatch)
     return Clock(monkeypatch)
 
@@ -35,7 +43,7 @@ def merge(messages: list[BaseMessage]) -> str:
 
 
 def desk(folder: Path, memory: Any = merge, **config: Any) -> Desk:
-    return Desk(folder, Scripted(memory=memory), **config)
+    return Desk(folder, Scripted(memory=memory), kind=KIND[0], **config)
 
 
 def note(at: Desk, clock: Clock, *facts: str, scope: Any = "agent") -> None:

@@ -27,15 +27,23 @@ from longthread.state.journal import append_messages
 from longthread.state.reference import ReferenceItem, reference_message, render_items
 from longthread.stores.ledger import LedgerMarker, append_entry, read_entries
 
+KIND = ["local"]
+
+
+@pytest.fixture(autouse=True, params=["local", "store"])
+def _every_kind_of_workspace(request: pytest.FixtureRequest) -> None:
+    KIND[0] = request.param
+
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A clock that stands still."""
     quick_disk(monkeypatch)
     return Clock(monkeypatch)
 
 
 def desk(folder: Path, facts: Any = "- A fact.", **config: Any) -> Desk:
-    return Desk(folder, Scripted(facts=facts), **config)
+    return Desk(folder, Scripted(facts=facts), kind=KIND[0], **config)
 
 
 def conversation(request: str) -> str:
@@ -455,7 +463,7 @@ def test_a_full_disk_never_fails_the_call(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    at = desk(tmp_path)
+    at = Desk(tmp_path, Scripted(facts="- A fact."))
     monkeypatch.setattr("os.write", full)
     assert at.flush(talk("hello")) == {"maintenance": True}
     assert "No space left on device" in caplog.text

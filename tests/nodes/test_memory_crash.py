@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from agents import Scripted
 from langchain_core.messages import BaseMessage
-from memory_desk import Clock, Desk, between, quick_disk, talk
+from memory_desk import Clock, Desk, between, quick_disk, talk, workspace_of
 
-from longthread import LocalWorkspace
 from longthread.stores.workspace import Owner, ScopedWorkspace
 
 OPERATIONS = {
@@ -28,8 +27,8 @@ class Crash(BaseException):
 class CrashingWorkspace:
     """Dies at one file operation, counted from 0: right before it, or right after."""
 
-    def __init__(self, folder: Path, at: int, *, after: bool) -> None:
-        self.inner = LocalWorkspace(folder)
+    def __init__(self, kind: str, folder: Path, at: int, *, after: bool) -> None:
+        self.inner = workspace_of(kind, folder)
         self.at, self.after, self.count = at, after, -1
 
     def scoped(self, owner: Owner) -> ScopedWorkspace:
@@ -83,18 +82,18 @@ def flush_and_consolidate(desk: Desk) -> None:
     desk.consolidate()
 
 
-def prepared(folder: Path, clock: Clock) -> None:
+def prepared(kind: str, folder: Path, clock: Clock) -> None:
     """A memory with a consolidated fact and a ledger that is due for the archive."""
-    desk = Desk(folder, script(), daily_file_retention_days=1)
+    desk = Desk(folder, script(), kind=kind, daily_file_retention_days=1)
     desk.flush(FIRST)
     desk.consolidate()
     clock.moves(days=3)
 
 
-def crash_at(folder: Path, at: int, *, after: bool, clock: Clock) -> bool:
+def crash_at(kind: str, folder: Path, at: int, *, after: bool, clock: Clock) -> bool:
     """Do the work and die on the way; return whether it got that far."""
-    prepared(folder, clock)
-    workspace = CrashingWorkspace(folder, at, after=after)
+    prepared(kind, folder, clock)
+    workspace = CrashingWorkspace(kind, folder, at, after=after)
     desk = Desk(folder, script(), workspace=workspace, daily_file_retention_days=1)
     try:
         flush_and_consolidate(desk)
@@ -103,18 +102,19 @@ def crash_at(folder: Path, at: int, *, after: bool, clock: Clock) -> bool:
     return False
 
 
+@pytest.mark.parametrize("kind", ["local", "store"])
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 def test_a_crash_at_any_operation_is_made_up_for(
-    after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick_disk(monkeypatch)
     at = 0
     while True:
         folder = tmp_path / str(at)
         clock = Clock(monkeypatch)
-        if not crash_at(folder, at, after=after, clock=clock):
+        if not crash_at(kind, folder, at, after=after, clock=clock):
             break
-        desk = Desk(folder, script(), daily_file_retention_days=1)
+        desk = Desk(folder, script(), kind=kind, daily_file_retention_days=1)
         assert (desk.memory or "").splitlines()[0] == "- Fact one. <!-- 2026-03-02 -->", at
         flush_and_consolidate(desk)
         assert Counter(re.findall(r"Fact \w+", desk.ledgers)) == {"Fact one": 1, "Fact two": 1}, at
@@ -141,7 +141,7 @@ def test_a_crash_before_the_cursor_moved_is_made_up_for_days_later(
     Desk(tmp_path, script()).flush(FIRST)
     at = 0
     while True:  # the crash right after the ledger was written, wherever that is
-        workspace = CrashingWorkspace(tmp_path, at, after=True)
+        workspace = CrashingWorkspace("local", tmp_path, at, after=True)
         try:
             Desk(tmp_path, script(), workspace=workspace).flush(SECOND)
         except Crash:

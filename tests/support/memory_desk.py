@@ -11,15 +11,27 @@ from typing import Any
 import pytest
 from agents import Scripted
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.store.memory import InMemoryStore
 
-from longthread import LocalWorkspace, MemoryConfig
+from longthread import LocalWorkspace, MemoryConfig, StoreWorkspace
 from longthread.nodes import identity
 from longthread.nodes.consolidation import ConsolidationNode
 from longthread.nodes.flush import FlushNode
 from longthread.state.policy import ContextPolicy
 from longthread.stores.workspace import Owner, ScopedWorkspace, Workspace
 
-__all__ = ["Clock", "Desk", "between", "quick_disk", "talk"]
+__all__ = ["Clock", "Desk", "between", "quick_disk", "talk", "workspace_of"]
+
+
+STORES: dict[Path, InMemoryStore] = {}
+"""Of tests that have their files in stores: what a folder stands for."""
+
+
+def workspace_of(kind: str, folder: Path) -> Workspace:
+    """Return the workspace of a folder: `local` files, or a `store` that is kept under its name."""
+    if kind == "local":
+        return LocalWorkspace(folder)
+    return StoreWorkspace(STORES.setdefault(folder, InMemoryStore()), ("memory",))
 
 
 def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +66,7 @@ class Desk:
         folder: Where the files go.
         script: What the model answers.
         workspace: Another workspace than that of the folder.
+        kind: What kind of workspace the folder has.
         window: The model's context window.
         config: Fields of `MemoryConfig`. Work is done at once, maintenance whenever it is asked
             for.
@@ -65,12 +78,13 @@ class Desk:
         script: Scripted,
         *,
         workspace: Workspace | None = None,
+        kind: str = "local",
         window: int = 64_000,
         **config: Any,
     ) -> None:
         config = {"background": False, "consolidation_min_gap": timedelta(0), **config}
         self.script = script
-        self.workspace = workspace or LocalWorkspace(folder)
+        self.workspace = workspace or workspace_of(kind, folder)
         self.policy = ContextPolicy(window=window, memory=MemoryConfig(**config))
 
     @property
