@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from .errors import LongthreadError
@@ -35,10 +36,13 @@ def redact_secrets(text: str) -> str:
     Returns:
         The text without them. Redacting it again changes nothing.
     """
-    for name, pattern in TOKENS:
-        text = pattern.sub(f"[redacted: {name}]", text)
-    for name, pattern in PLACES:
-        text = pattern.sub(lambda match, name=name: _without_secret(match, name), text)  # type: ignore[misc]
+    for name, literals, pattern in TOKENS:
+        if any(literal in text for literal in literals):
+            text = pattern.sub(f"[redacted: {name}]", text)
+    lower = text.lower()  # what is redacted on the way takes no literal of another place with it
+    for name, literals, pattern in PLACES:
+        if any(literal in lower for literal in literals):
+            text = pattern.sub(partial(_without_secret, name=name), text)
     return text
 
 

@@ -16,6 +16,7 @@ TINY: dict[str, list[str]] = {
     "compaction_constants": ["--kinds", "coding", "--tokens", "2000"],
     "masking_constants": ["--kinds", "service", "--tokens", "600"],
     "opening": ["--lengths", "8", "--batch", "4", "--repeat", "1", "--unsealed"],
+    "memory_writing": ["--calls", "4", "--entries", "5"],
     "memory_search": ["--megabytes", "0.1", "--days", "20", "--repeat", "1"],
     "sessions": ["{folder}", "--kinds", "research", "--seeds", "3", "--tokens", "2000"],
     "step_time": ["--lengths", "4", "--steps", "2", "--repeat", "1"],

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from longthread import LongthreadError, redact_secrets
 from longthread.state.redaction import RedactionError, redacted
+from longthread.state.secret_patterns import TOKENS, SecretPattern
 from longthread.state.transcript import transcript, without_secrets
 
 # Put together here, so that no scanner takes this file for a leak.
@@ -136,6 +138,24 @@ def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact_secrets(text)
     assert redact_secrets(once) == once
     once.encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("pattern", TOKENS[1:], ids=lambda pattern: pattern[0])
+@settings(
+    max_examples=20, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
+@given(data=st.data())
+def test_what_a_pattern_finds_has_one_of_its_literals(
+    pattern: SecretPattern, data: st.DataObject
+) -> None:
+    _, literals, compiled = pattern
+    plain = re.sub(
+        r"\(\?<?[=!][^()]*\)", "", compiled.pattern
+    )  # what looks around, generates nothing
+    text = data.draw(st.from_regex(re.compile(plain, compiled.flags), fullmatch=True))
+    if compiled.search(text):
+        assert any(literal in text for literal in literals)
+        assert "[redacted: " in redact_secrets(text)
 
 
 def test_a_secret_goes_from_every_part_of_a_message() -> None:
