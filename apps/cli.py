@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from . import thread_ending as thread_ending
 from .config import config
 from .memory import memory
 from .threads import threads
