@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,8 @@ class AdvisoryLocks:
         self._threads = ThreadLocks()
         self._guard = threading.Lock()
         self._idle: list[psycopg.Connection[Any]] = []
+        self._inherited: list[psycopg.Connection[Any]] = []
+        self._process = os.getpid()
 
     @classmethod
     def of(cls, store: Any) -> AdvisoryLocks | None:
@@ -122,7 +125,8 @@ class AdvisoryLocks:
         with self._guard:
             idle, self._idle = self._idle, []
         for connection in idle:
-            connection.close()
+            if self._process == os.getpid():  # a fork's copy would end its parent's session
+                connection.close()
 
     def _begin(self, names: Mapping[str, str], timeout: float) -> psycopg.Connection[Any]:
         import psycopg
@@ -153,6 +157,9 @@ class AdvisoryLocks:
 
     def _take(self) -> tuple[psycopg.Connection[Any], bool]:
         with self._guard:
+            if self._process != os.getpid():
+                self._inherited, self._idle = self._idle, []
+                self._process = os.getpid()
             if self._idle:
                 return self._idle.pop(), False
         return self._connect(), True

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .store_names import ItemKey, Namespace, StorePlace
-from .store_pieces import Piece, Run, as_runs, new_key, pack_text, piece_value, read_piece
+from .store_pieces import Piece, Run, as_runs, key_time, new_key, pack_text, piece_value, read_piece
 from .store_state import FileState
 
 __all__ = [
@@ -205,6 +205,7 @@ def read_announcement(key: str, value: Mapping[str, Any]) -> Announcement:
     Raises:
         KeyError, TypeError, ValueError: It is not such a value.
     """
+    key_time(key)
     changes = tuple(
         Change(
             tuple(map(str, change["items"])),

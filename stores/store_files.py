@@ -128,6 +128,7 @@ class StoreFiles:
             return [version(place, states[0], None)] if states[0].found else []
 
         self._writer.change([place], gone)
+        self._writer.remove_chunks(place)
         return there
 
     def _count_addition(self, place: StorePlace) -> None:

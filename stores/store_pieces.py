@@ -9,6 +9,7 @@ file.
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 import time
@@ -21,6 +22,8 @@ __all__ = [
     "Piece",
     "Run",
     "as_runs",
+    "is_key",
+    "key_time",
     "new_key",
     "pack_text",
     "piece_value",
@@ -34,6 +37,7 @@ CHUNK_CHARS = 65_536
 INLINE_CHARS = 16_384
 """Up to this length a text is in its piece: one request reads it. Listings load it too."""
 
+_KEY = re.compile(r"\d{20}-[0-9a-f]{12}", re.ASCII)
 _clock = threading.Lock()
 _last_stamp = 0
 
@@ -97,6 +101,22 @@ def new_key(after: Iterable[str] = ()) -> str:
         return f"{_last_stamp:020d}-{secrets.token_hex(6)}"
 
 
+def is_key(key: str) -> bool:
+    """Whether `new_key` could have made this."""
+    return _KEY.fullmatch(key) is not None
+
+
+def key_time(key: str) -> float:
+    """Return when a key was made, in seconds since 1970.
+
+    Raises:
+        ValueError: It is no such key.
+    """
+    if not is_key(key):
+        raise ValueError(f"unknown key {key!r}")
+    return int(key[:20]) / 1e9
+
+
 def as_runs(text: str) -> tuple[tuple[Run, ...], dict[str, str]]:
     """Cut a text into runs; return them with the texts of the chunks that have to be written."""
     if len(text) <= INLINE_CHARS:
@@ -150,7 +170,7 @@ def read_piece(key: str, value: Mapping[str, Any], order: tuple[Any, ...]) -> Pi
     """
     if value["kind"] not in ("version", "addition"):
         raise ValueError(f"unknown kind {value['kind']!r}")
-    int(key.partition("-")[0])
+    key_time(key)
     return Piece(
         key=key,
         order=order,

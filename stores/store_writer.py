@@ -14,6 +14,7 @@ from .store_access import StoreAccess
 from .store_changes import Announcement, Change, announcement_value
 from .store_errors import store_errors
 from .store_names import Namespace, StorePlace
+from .store_pieces import is_key, key_time
 from .store_reader import PartMissing, StoreReader, damaged
 from .store_state import FileState
 
@@ -75,9 +76,10 @@ class StoreWriter:
                 states, announcements = self.reader.load(places)
                 self._tidy(announcements, waiting, path)
                 try:
-                    changes = build(states)
-                    if not changes or self._commit(changes, places, states):
-                        return
+                    if self._at_one_moment(places, states):
+                        changes = build(states)
+                        if not changes or self._commit(changes, places, states):
+                            return
                 except PartMissing:
                     unreadable += 1
                     if unreadable == _ATTEMPTS_TO_READ:
@@ -98,10 +100,30 @@ class StoreWriter:
         with self._hold([place], self._lock_timeout):
             self._put([change], place.path)
 
+    def remove_chunks(self, place: StorePlace) -> None:
+        """Remove the parts of texts of a deleted file that some crash has left behind.
+
+        Where a batch is written as a whole, there are none.
+        """
+        if self._access.traits.exclusive:
+            return
+        # Younger ones may belong to a change that somebody is about to make.
+        oldest = time.time() - _UNFINISHED_SECONDS
+        items = self._access.items([place.chunks], place.path)[0]
+        left = [(i.namespace, i.key) for i in items if is_key(i.key) and key_time(i.key) < oldest]
+        self._access.delete(left, place.path)
+
     def _hold(self, places: Sequence[StorePlace], timeout: float) -> AbstractContextManager[None]:
         with store_errors("lock", places[0].path):
             locks = self._access.traits.locks
         return locks.hold({place.name: place.path for place in places}, timeout)
+
+    def _at_one_moment(self, places: Sequence[StorePlace], states: list[FileState]) -> bool:
+        """Whether several files were all like this at one moment, and not one after the other."""
+        if len(places) == 1 or self._access.traits.exclusive:
+            return True
+        again, _ = self.reader.load(places)
+        return [state.keys for state in again] == [state.keys for state in states]
 
     def _commit(
         self, changes: Sequence[Change], places: Sequence[StorePlace], before: list[FileState]
@@ -190,8 +212,7 @@ class StoreWriter:
         now = time.monotonic()
         for announcement in announcements:
             if announcement.decided:
-                written = int(announcement.key.partition("-")[0]) / 1e9
-                if time.time() - written > _UNFINISHED_SECONDS:
+                if time.time() - key_time(announcement.key) > _UNFINISHED_SECONDS:
                     self._finish(announcement, announcements, path)
             elif now - waiting.setdefault(announcement.key, now) > _ABANDONED_SECONDS:
                 self._access.delete([(self._announcements, announcement.key)], path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -485,3 +485,32 @@ def test_the_time_of_a_file_is_that_of_its_last_change() -> None:
     info = view.info("log.md")
     assert info is not None
     assert before <= info.modified <= datetime.now(UTC) + timedelta(seconds=1)
+
+
+def test_several_files_are_seen_as_they_were_at_one_moment_where_there_are_no_locks() -> None:
+    memory = InMemoryStore()
+    together = view_of(PlainStore(memory))
+
+    class Meddling(PlainStore):
+        """Changes both files between two searches."""
+
+        busy = True
+
+        def batch(self, ops: Iterable[Op]) -> list[Result]:
+            results: list[Result] = []
+            for op in ops:
+                results += super().batch([op])
+                if self.busy and isinstance(op, SearchOp) and "files" in op.namespace_prefix:
+                    self.busy = False
+                    together.update_texts(["a", "b"], lambda _: {"a": "new", "b": "new"})
+            return results
+
+    together.update_texts(["a", "b"], lambda _: {"a": "old", "b": "old"})
+    seen: list[dict[str, str | None]] = []
+
+    def looked_at(old: Mapping[str, str | None]) -> Mapping[str, str | None]:
+        seen.append(dict(old))
+        return {}
+
+    view_of(Meddling(memory)).update_texts(["a", "b"], looked_at)
+    assert seen == [{"a": "new", "b": "new"}]

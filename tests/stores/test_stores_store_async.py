@@ -164,6 +164,25 @@ def test_whoever_dies_with_a_lock_in_postgres_lets_go_of_it(
     assert view.read_text("MEMORY.md") == "mine now"
 
 
+def test_a_forked_process_leaves_the_connections_of_its_parent_alone(
+    postgres_store: PostgresStore, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = StoreWorkspace(postgres_store, namespace).scoped(ANN)
+    view.write_text("MEMORY.md", "x")
+    locks: Any = traits_of(postgres_store).locks
+    [of_the_parent] = locks._idle
+    with monkeypatch.context() as forked:
+        forked.setattr("longthread.stores.advisory_locks.os.getpid", lambda: 0)
+        locks.close()
+        assert not of_the_parent.closed
+        locks._idle.append(of_the_parent)
+        view.write_text("MEMORY.md", "y")
+        assert of_the_parent not in locks._idle
+        [its_own] = locks._idle
+    of_the_parent.close()
+    its_own.close()
+
+
 def test_nothing_stays_open_when_the_store_is_gone(
     shared_postgres: str, namespace: Namespace
 ) -> None:

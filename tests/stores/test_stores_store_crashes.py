@@ -185,6 +185,21 @@ def test_what_was_replaced_does_not_stay_in_the_store() -> None:
     assert items(store) == []
 
 
+def test_deleting_a_file_removes_what_a_crash_has_left_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(store_writer, "_UNFINISHED_SECONDS", -1.0)
+    memory, mortal = stores("without")
+    view = StoreWorkspace(mortal, ("x",)).scoped(ANN)
+    mortal.writes_left = 3
+    with pytest.raises(Crash):
+        view.write_text("secret.md", "secret " * 100)
+    mortal.writes_left = None
+    assert "secret" in str(memory.search(("x",)))
+    assert not view.delete("secret.md")
+    assert items(memory) == []
+
+
 def test_a_decided_change_whose_maker_died_is_put_into_its_place_by_the_next_writer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
