@@ -10,6 +10,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import StateSnapshot
 
 from ..nodes.compaction import CompactionNode
+from ..nodes.intake import graph_path
 from ..nodes.node import Effect, Steps
 from ..state.errors import ConfigurationError, LongthreadError
 from ..stores.leases import Lease, lease_on
@@ -38,7 +39,7 @@ def agent_at(graph: Any, config: RunnableConfig) -> Any:
     namespace = (config.get("configurable") or {}).get("checkpoint_ns")
     found = graph
     if namespace:
-        path = "|".join(part.partition(":")[0] for part in namespace.split("|"))
+        path = "|".join(graph_path(namespace))
         subgraphs: Iterator[tuple[str, Any]] = graph.get_subgraphs(namespace=path, recurse=True)
         found = next((subgraph for _, subgraph in subgraphs), None)
     nodes = getattr(getattr(found, "builder", None), "nodes", {})

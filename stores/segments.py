@@ -10,7 +10,6 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -30,6 +29,7 @@ __all__ = [
 ]
 
 _HASH = 8  # bytes kept of the hash of a message's id
+_MOST_KNOWN = 256
 
 
 def write_segment(
@@ -92,12 +92,16 @@ def read_segments(files: ScopedWorkspace, sealed: Sealed) -> list[AnyMessage]:
 
 
 def has_sealed(files: ScopedWorkspace, sealed: Sealed, ids: Sequence[str]) -> set[str]:
-    """Return those of the ids that a sealed message has."""
+    """Return those of the ids that a sealed message has.
+
+    What a segment holds never changes, so a segment that was asked before is not read again.
+    """
     wanted = {_hash(message_id): message_id for message_id in ids}
-    found = set()
-    for head, record in _chain(files, sealed):
-        known = _known_ids(head, record["ids"])
-        found |= {message_id for key, message_id in wanted.items() if key in known}
+    found: set[str] = set()
+    head = sealed["head"]
+    while head and len(found) < len(wanted):
+        head, hashes = _known_ids.get(head) or _remember(head, _record(files, sealed, head))
+        found |= {message_id for key, message_id in wanted.items() if key in hashes}
     return found
 
 
@@ -109,20 +113,32 @@ def delete_segments(files: ScopedWorkspace, thread: str) -> list[str]:
     return names
 
 
-@lru_cache(maxsize=64)
-def _known_ids(head: str, ids: str) -> frozenset[bytes]:  # noqa: ARG001 - `head` makes it cheap
-    packed = base64.b85decode(ids)
-    return frozenset(packed[at : at + _HASH] for at in range(0, len(packed), _HASH))
+_known_ids: dict[str, tuple[str, frozenset[bytes]]] = {}
+"""By the name of a segment: the one before it, and the hashes of the ids in it."""
+
+
+def _remember(head: str, record: JsonRecord) -> tuple[str, frozenset[bytes]]:
+    packed = base64.b85decode(record["ids"])
+    hashes = frozenset(packed[at : at + _HASH] for at in range(0, len(packed), _HASH))
+    for old in list(_known_ids)[: max(0, len(_known_ids) - _MOST_KNOWN + 1)]:
+        _known_ids.pop(old, None)
+    _known_ids[head] = known = (str(record.get("previous") or ""), hashes)
+    return known
 
 
 def _chain(files: ScopedWorkspace, sealed: Sealed) -> Iterator[tuple[str, JsonRecord]]:
     head = sealed["head"]
     while head:
-        record = files.read_json(_name(sealed["thread"], head))
-        if record is None:
-            raise _damaged(sealed, head, "it is not there")
+        record = _record(files, sealed, head)
         yield head, record
         head = str(record.get("previous") or "")
+
+
+def _record(files: ScopedWorkspace, sealed: Sealed, head: str) -> JsonRecord:
+    record = files.read_json(_name(sealed["thread"], head))
+    if record is None:
+        raise _damaged(sealed, head, "it is not there")
+    return record
 
 
 def _damaged(sealed: Sealed, head: str, why: str) -> WorkspaceError:

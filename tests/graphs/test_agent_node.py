@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from longthread import CompactionConfig, LongthreadError, compact_thread
 from longthread.graphs.agent_node import agent_node
+from longthread.graphs.subthread import named_namespace
 from longthread.state.errors import ConfigurationError
 
 
@@ -371,3 +372,29 @@ def test_a_parent_without_messages_is_told_what_to_say(tmp_path: Path) -> None:
 def test_what_is_no_agent_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="not a graph made by create_agent_graph"):
         agent_node(StateGraph(MessagesState))
+
+
+def test_what_is_sealed_is_not_told_again(tmp_path: Path) -> None:
+    soon = CompactionConfig(trigger_messages=8, keep_messages=2, keep_tokens=0, min_progress=0.05)
+    script = Scripted(lambda messages: f"answer to {messages[-1].content}")
+    parent = around(script, tmp_path, compaction=soon, journal_window=12)
+    told: list[int] = []
+    for turn in range(30):
+        given = say(f"question {turn}")
+        stream = parent.stream(given, thread(), stream_mode="updates", subgraphs=True)
+        told += [len(c["recall"]["messages"]) for _, c in stream if c.get("recall")]
+    values = parent.get_state(inside("helper")).values
+    assert values["sealed"]["count"] > 20
+    assert len(values["messages"]) < 20
+    assert told == [1] * 30
+    assert len(parent.get_state(thread()).values["messages"]) == 60
+
+
+def test_a_named_thread_can_be_compacted_on_demand(tmp_path: Path) -> None:
+    script = Scripted("word " * 100, summary="## Intent\nGo.")
+    node = agent_node(inner(script, tmp_path), thread=lambda state: "one")
+    parent = chain(helper=node)
+    for turn in range(3):
+        parent.invoke(say(f"question {turn}"), thread())
+    place = inside(named_namespace("helper", "one"))
+    assert compact_thread(parent, place).new_size > 0
