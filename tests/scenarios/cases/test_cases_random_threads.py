@@ -11,7 +11,7 @@ import pytest
 from agents import Scripted, agent, overflow_error, thread
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 import longthread.nodes.reasoning as reasoning
 from longthread import CompactionConfig, MaskingConfig, TruncateArgsConfig
@@ -162,8 +162,9 @@ def test_the_asynchronous_graph_sends_the_same_requests(script: list[Any], said:
     for way in ("sync", "async"):
         with TemporaryDirectory() as folder:
             scripted, graph = make(script, "## Intent\nGo on.", Path(folder))
-            for text in said:
-                given_ = {"messages": [("user", text)]}
+            for number, text in enumerate(said):
+                # With an id of its own: one that is made depends on those that a model gave.
+                given_ = {"messages": [HumanMessage(text, id=f"said-{number}")]}
                 if way == "sync":
                     graph.invoke(given_, thread())
                 else:
