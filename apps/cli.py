@@ -16,8 +16,10 @@ import typer
 from typer.core import TyperGroup
 
 from . import thread_ending as thread_ending
+from .chat.command import chat
 from .config import config
 from .memory import memory
+from .one_line import one_line
 from .threads import threads
 
 __all__ = ["app", "main"]
@@ -60,7 +62,7 @@ class OneLineErrors(TyperGroup):
         except Exception as error:
             if os.environ.get("LONGTHREAD_DEBUG", "0") not in ("", "0"):
                 raise
-            print(f"Error: {_explained(error)}", file=sys.stderr)
+            print(f"Error: {one_line(error)}", file=sys.stderr)
             code = FAILED
         if not standalone_mode:
             return code
@@ -100,6 +102,7 @@ def longthread(
 app.add_typer(threads, name="thread")
 app.add_typer(config, name="config")
 app.add_typer(memory, name="memory")
+app.command()(chat)
 
 
 @app.command()
@@ -236,23 +239,6 @@ def replay(
 def main() -> None:
     """Run the command line: the entry point of the installed command."""
     app()
-
-
-def _explained(error: Exception) -> str:
-    """Say in one line what went wrong."""
-    from ..state.errors import LongthreadError
-
-    usage = getattr(error, "format_message", None)
-    text = str(usage() if callable(usage) else error)
-    line = " ".join(text.split())
-    if callable(usage):
-        return f"{line.rstrip('.')}. Try --help."
-    if isinstance(error, LongthreadError):
-        return line
-    if isinstance(error, OSError):
-        return f"{error.filename}: {error.strerror}" if error.filename else line
-    kind = type(error).__name__
-    return f"{kind}: {line}" if line else f"{kind} (LONGTHREAD_DEBUG=1 shows where)"
 
 
 def _nobody_listens() -> int:

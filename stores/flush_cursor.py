@@ -127,6 +127,16 @@ class FlushCursor:
 
         self.files.update_json(self.name, moved)
 
+    def copy_to(self, thread: str) -> None:
+        """Let a fork of the thread, which is new, go on from the places that this one has reached.
+
+        Entries of ledgers that only their markers tell of are the original's.
+        """
+        record = self.files.read_json(self.name)
+        if record is not None:
+            copied = {"points": record.get("points"), "at": record.get("at")}
+            self.files.update_json(f"flush/{safe_segment(thread)}", lambda _: copied)
+
     def _ledgers(self, since: datetime, until: datetime, today: str) -> dict[str, str]:
         """Return the ledgers that may hold an entry which the record does not know, in order."""
         first, last = since.date() - timedelta(days=1), until.date()

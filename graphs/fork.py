@@ -1,0 +1,141 @@
+"""Forking a thread: its present, under another id, from where both go their own way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.types import Overwrite, StateSnapshot
+
+from ..nodes.node import Effect, Steps, adrive, drive, io
+from ..nodes.recall import RecallNode
+from ..state.channels import ThreadState
+from ..state.decisions import Sealed
+from ..state.errors import ConfigurationError, LongthreadError
+from ..stores.flush_cursor import FlushCursor
+from ..stores.journal import ThreadKey, register_thread
+from ..stores.workspace import Owner, ScopedWorkspace
+
+__all__ = ["afork_thread", "fork_thread"]
+
+# Stored as what was added to them: written whole, none of them makes opening the fork replay.
+_WHOLE = ("messages", "evictions", "compaction", "sealed", "memory", "rolling")
+# Forgotten after a step anyway.
+_PASSING = ("fresh_results", "maintenance", "overflow")
+
+
+def fork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableConfig:
+    """Copy what a thread is now, or was at a checkpoint, into a new thread.
+
+    The whole journal goes with it, and so does what was decided about it: the fork's next request
+    is the original's. Sealed segments and evicted texts are shared, as they never change; earlier
+    checkpoints stay with the original. What the original has extracted into the ledger, the fork
+    does not extract again. A turn that is not finished can be resumed in the fork too; a tool that
+    had been begun for it is begun anew there.
+
+    Args:
+        graph: The compiled agent graph, with its checkpointer.
+        config: Names the thread, and with `checkpoint_id` where to fork.
+        thread_id: The id of the new thread.
+
+    Returns:
+        The configuration of the new thread.
+
+    Raises:
+        LongthreadError: With code `SESSION_NOT_FOUND`, or `SESSION_EXISTS` when there is a thread
+            of the new id. Nothing was written.
+        WorkspaceError: The new thread was made, but its records in the workspace were not.
+    """
+    return drive(_steps(graph, config, thread_id))
+
+
+async def afork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableConfig:
+    """Do what `fork_thread` does, asynchronously."""
+    return await adrive(_steps(graph, config, thread_id))
+
+
+def _steps(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[RunnableConfig]:
+    old_id = str((config.get("configurable") or {}).get("thread_id") or "")
+    if not old_id or not thread_id:
+        raise ConfigurationError(
+            f"thread_id={thread_id!r} of config={config!r}: name both the thread and the fork"
+        )
+    recall = getattr(getattr(graph, "builder", None), "nodes", {}).get("recall")
+    node = getattr(recall, "runnable", None)
+    if not isinstance(node, RecallNode):
+        raise ConfigurationError(f"graph={graph!r}: not a graph made by create_agent_graph")
+    new: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+    before: StateSnapshot = yield _state(graph, config)
+    if not (before.values or {}).get("messages"):
+        raise LongthreadError(
+            f"there is no thread {old_id!r} with messages in it", code="SESSION_NOT_FOUND"
+        )
+    if (yield _state(graph, new)).created_at is not None:
+        raise LongthreadError(
+            f"there is a thread {thread_id!r} already: fork to another id", code="SESSION_EXISTS"
+        )
+    yield _update(graph, new, _copied(before), _place(before))
+    owner = before.values.get("owner") or {}
+    files = node.workspace.scoped(Owner(owner.get("user"), owner.get("agent") or node.agent))
+    yield io(_recorded, files, old_id, thread_id, dict(before.values))
+    return new
+
+
+def _copied(before: StateSnapshot) -> dict[str, Any]:
+    """Return the update that makes an empty thread this one."""
+    ours = ThreadState.__annotations__
+    return {
+        name: Overwrite(value) if name in _WHOLE else value
+        for name, value in before.values.items()
+        if name not in _PASSING and (value is not None or name not in ours)
+    }
+
+
+def _place(before: StateSnapshot) -> str:
+    """Return the node to write as, so that what is next in the thread is next in the fork."""
+    if not before.next and not before.tasks:
+        return "consolidation"  # after it comes the end, where the thread is
+    last = before.values["messages"][-1]
+    if isinstance(last, AIMessage) or _has_open_calls(before.values["messages"]):
+        return "reasoning"
+    return "recall"
+
+
+def _has_open_calls(messages: list[Any]) -> bool:
+    answered = set()
+    for message in reversed(messages):
+        if message.type == "tool":
+            answered.add(message.tool_call_id)
+        elif isinstance(message, AIMessage):
+            return any(call["id"] not in answered for call in message.tool_calls)
+        else:
+            return False
+    return False
+
+
+def _recorded(files: ScopedWorkspace, old: str, new: str, values: dict[str, Any]) -> None:
+    """Copy what the workspace knows of the thread."""
+    FlushCursor(files, old).copy_to(new)
+    sealed: Sealed | None = values.get("sealed") or None
+    older = sealed["count"] - len(sealed["kept"]) if sealed else 0
+    messages = values["messages"]
+    register_thread(
+        files,
+        ThreadKey(new, ""),
+        messages=messages,
+        count=older + len(messages),
+        moment=datetime.now(UTC),
+    )
+
+
+def _state(graph: Any, config: RunnableConfig) -> Effect:
+    return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
+
+
+def _update(graph: Any, config: RunnableConfig, values: dict[str, Any], as_node: str) -> Effect:
+    return Effect(
+        run=lambda: graph.update_state(config, values, as_node=as_node),
+        arun=lambda: graph.aupdate_state(config, values, as_node=as_node),
+    )

@@ -1,0 +1,157 @@
+"""A chat in a real terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from terminal import Chat
+
+from longthread.graphs.agent import create_agent_graph
+from longthread.graphs.scripted import ScriptedModel
+from longthread.stores.checkpointers import open_checkpointer
+
+
+def said(folder: Path, thread: str) -> list[str]:
+    """Return what is in the journal of a thread."""
+    with open_checkpointer(f"sqlite:///{folder}/.longthread/threads.db", create=False) as saver:
+        graph = create_agent_graph(
+            ScriptedModel(script=lambda _: ""), workspace=folder / "other", checkpointer=saver
+        )
+        state = graph.get_state({"configurable": {"thread_id": thread}})
+    return [str(message.text) for message in state.values.get("messages", [])]
+
+
+def test_an_interrupted_turn_is_resumed_by_a_second_process(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+    assert "You said 9 characters: good day!" in chat.ask("good day!")
+    chat.child.sendline("count to 300")
+    chat.child.expect_exact("4 5 6 7")
+    chat.child.sendintr()
+    assert "/resume goes on with the turn" in chat.prompted()
+    assert "the thread's" not in chat.end()
+    assert said(tmp_path, "work")[2:] == ["count to 300"]
+
+    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+    assert "299 300" in chat.ask("").replace("\n", " ")
+    assert "nothing to resume" in chat.ask("/resume")
+    chat.end()
+    assert len(said(tmp_path, "work")) == 4
+
+
+def test_after_an_interruption_one_may_just_say_more(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+    chat.child.sendline("count to 900")
+    chat.child.expect_exact("4 5 6 7")
+    chat.child.sendintr()
+    chat.prompted()
+    assert "You said 5 characters: never" in chat.ask("never")
+    assert "Ctrl-D or /quit" in (chat.child.sendintr(), chat.prompted())[1]
+    chat.child.sendline("/quit")
+    chat.child.expect("work|$")
+    assert said(tmp_path, "work")[:2] == ["count to 900", "never"]
+
+
+def test_what_was_remembered_is_known_in_a_new_thread_and_found_by_a_search(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "first")
+    chat.ask("remember that the harbour door opens with 5051 🗝")
+    assert "harbour door" in chat.ask("/memory")
+    chat.end()
+    chat = Chat(tmp_path, "--scripted")
+    assert "opens with 5051 🗝" in chat.ask("what do you remember?")
+    found = chat.ask("/search HARBOUR")
+    assert "first #0 user: remember that the harbour door" in found
+    listed = chat.ask("/threads")
+    assert "first" in listed
+    assert "what do you remember?" in listed
+    chat.end()
+
+
+def test_a_thread_is_compacted_on_demand_and_its_context_is_shown(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted")
+    for line in ("zebra " * 100, "yak " * 100, "gnu " * 100):
+        chat.ask(line)
+    before = chat.ask("/context")
+    assert "6 messages were said, 7 are sent" in before
+    assert "messages summarised" in chat.ask("/compact keep the animals")
+    after = chat.ask("/context")
+    assert "6 messages were said" in after
+    assert "the summary stands for" in after
+    assert "#0 user: zebra" in chat.ask("/search zebra").replace("\n", " ")
+    chat.end()
+
+
+def test_a_fork_goes_its_own_way(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "one")
+    chat.ask("in both")
+    assert "thread two" in chat.ask("/fork two")
+    assert "I was sent 4 messages" in chat.ask("only in two")
+    assert "SESSION" not in chat.ask("/thread one")
+    assert "I was sent 4 messages" in chat.ask("only in one")
+    assert "already: fork to another id" in chat.ask("/fork two")
+    chat.end()
+    assert said(tmp_path, "one")[2] == "only in one"
+    assert said(tmp_path, "two")[0::2] == ["in both", "only in two"]
+
+
+def test_a_file_is_written_only_after_a_yes(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    chat = Chat(tmp_path, "--scripted", "--folder", "work", "--allow-write", "--allow-shell")
+    for answer, written in (("n", False), ("y", True)):
+        chat.child.sendline("write notes/a.txt: good news")
+        chat.child.expect_exact("Allow it? [y/N] ")
+        assert not (folder / "notes").exists()
+        shown = chat.ask(answer)
+        assert ("bytes written" in shown) is written
+        assert ("The user said no" in shown) is not written
+    assert (folder / "notes/a.txt").read_text() == "good news"
+    chat.child.sendline("run pwd; echo $((6*7))")
+    chat.child.expect_exact("Allow it? [y/N] ")
+    assert "42" in chat.ask("yes")
+    chat.end()
+
+
+def test_a_question_that_was_left_open_is_asked_again_by_the_next_process(tmp_path: Path) -> None:
+    options = ("--scripted", "--thread", "t", "--folder", ".", "--allow-write")
+    chat = Chat(tmp_path, *options)
+    chat.child.sendline("write a.txt: now")
+    chat.child.expect_exact("Allow it? [y/N] ")
+    chat.child.sendintr()
+    chat.prompted()
+    chat.end()
+    assert not (tmp_path / "a.txt").exists()
+    chat = Chat(tmp_path, *options)
+    chat.child.sendline("")
+    chat.child.expect_exact("Allow it? [y/N] ")
+    assert "bytes written" in chat.ask("y")
+    chat.end()
+
+
+def test_a_command_that_is_running_ends_with_ctrl_c(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--folder", ".", "--allow-shell")
+    chat.child.sendline("run echo $$ > pid; sleep 600 & wait")
+    chat.child.expect_exact("Allow it? [y/N] ")
+    chat.child.sendline("y")
+    pid = tmp_path / "pid"
+    while not pid.exists() or not pid.read_text().strip():
+        chat.child.expect("⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏")
+    chat.child.sendintr()
+    assert "interrupted" in chat.prompted()
+    assert not Path("/proc", pid.read_text().strip()).exists()
+    # It is not begun again unless somebody says so.
+    chat.child.sendline("/resume")
+    chat.child.expect_exact("Allow it? [y/N] ")
+    assert "It says" in chat.ask("n")
+    chat.end()
+
+
+def test_a_paste_of_many_lines_is_one_message(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "t")
+    lines = [f"line {number} – täglich 漢字" for number in range(300)]
+    typed = "\x1b[200~" + "\n".join(lines) + "\x1b[201~\r"
+    for at in range(0, len(typed), 500):  # a terminal takes no more at a time
+        chat.child.send(typed[at : at + 500])
+    chat.child.expect_exact("I was sent 2 messages")
+    chat.prompted()
+    chat.end()
+    assert said(tmp_path, "t")[0] == "\n".join(lines)
