@@ -12,7 +12,7 @@ from rich.text import Text
 from ...graphs.agent import context_policy
 from ...graphs.fork import afork_thread
 from ...graphs.manual_compaction import acompact_thread
-from ...graphs.sessions import session_of
+from ...graphs.sessions import session_of, status_of
 from ...nodes.background import drain
 from ...nodes.identity import utc_now
 from ...state.projection import view_context
@@ -90,7 +90,9 @@ def _search(session: Session, query: str) -> None:
 def _context(session: Session, _: str) -> None:
     state, policy = session.state(), context_policy(session.graph)
     view = view_context(state.values or {}, policy)
-    at_a_glance = session_of(session.thread, state, policy, agent=session.owner.agent)
+    at_a_glance = session_of(
+        session.thread, state.values or {}, status_of(state), policy, agent=session.owner.agent
+    )
     table = Table(box=None, pad_edge=False, title_justify="left")
     table.add_column("part")
     table.add_column("tokens", justify="right")

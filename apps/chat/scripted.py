@@ -82,7 +82,7 @@ def echo(messages: list[BaseMessage]) -> AIMessage | str:
         return " ".join(map(str, range(1, int(counted[1]) + 1)))
     if re.search(r"what do you (remember|know)", text, re.IGNORECASE):
         return _remembered(messages)
-    return f"You said {len(text)} characters: {text}\n\nI was sent {len(messages)} messages."
+    return f"You said {len(text)} characters: {text[:200]}\n\nI was sent {len(messages)} messages."
 
 
 def _remembered(messages: list[BaseMessage]) -> str:

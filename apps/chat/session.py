@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command, Interrupt, StateSnapshot
 
 from ...graphs.compiled import AgentGraph
 from ...state.channels import ThreadContext
@@ -29,6 +29,7 @@ Result = TypeVar("Result")
 
 PROMPT = "you> "
 _DETAIL_LINES = 40
+_RESUME = "__resume__"  # the channel of answers that LangGraph keeps for a task
 
 
 def new_thread_id() -> str:
@@ -74,6 +75,7 @@ class Session:
         self.screen = screen
         self.thread = thread
         self.owner = Owner(user, agent)
+        self._saver = saver
         self.journal = ThreadJournal(saver, workspace, user=user, agent=agent)
         self.over = False
         self.failed = False
@@ -146,8 +148,8 @@ class Session:
         state = self.state()
         if self._unsent is not None and not _holds(state, self._unsent):
             self._turn({"messages": [self._unsent]})
-        elif state.interrupts:
-            self._confirm(state)
+        elif questions := self._questions(state):
+            self._confirm(questions)
         elif state.next or state.tasks:
             self._turn(None)
         elif asked:
@@ -168,12 +170,26 @@ class Session:
         self.run(run_turn(self.graph, given, self.config, self._context, self.screen))
         state = self.state()
         self._unsent = None
-        if state.interrupts:
-            self._confirm(state)
+        if questions := self._questions(state):
+            self._confirm(questions)
 
-    def _confirm(self, state: StateSnapshot) -> None:
+    def _questions(self, state: StateSnapshot) -> list[Interrupt]:
+        """Return what the tools ask and nobody has answered.
+
+        A tool that was interrupted after its answer keeps that answer: asked again, a no would not
+        count. It is gone on with, and the model is told that the tool was cut off.
+        """
+        if not state.interrupts:
+            return []
+        stored = self.run(self._saver.aget_tuple(self.config))
+        writes = (stored.pending_writes or ()) if stored is not None else ()
+        answered = {task for task, channel, _ in writes if channel == _RESUME}
+        open_tasks = (task for task in state.tasks if task.id not in answered)
+        return [each for task in open_tasks for each in task.interrupts]
+
+    def _confirm(self, questions: list[Interrupt]) -> None:
         """Ask what the tools ask, and go on with the answers."""
-        answers = {each.id: self._answer(each.value) for each in state.interrupts}
+        answers = {each.id: self._answer(each.value) for each in questions}
         self._turn(Command(resume=answers))
 
     def _answer(self, question: Any) -> Any:

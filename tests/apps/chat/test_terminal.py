@@ -138,10 +138,8 @@ def test_a_command_that_is_running_ends_with_ctrl_c(tmp_path: Path) -> None:
     chat.child.sendintr()
     assert "interrupted" in chat.prompted()
     assert not Path("/proc", pid.read_text().strip()).exists()
-    # It is not begun again unless somebody says so.
-    chat.child.sendline("/resume")
-    chat.child.expect_exact("Allow it? [y/N] ")
-    assert "It says" in chat.ask("n")
+    # It is not begun again: the model is told that it was cut off, and answers.
+    assert "It says" in chat.ask("/resume")
     chat.end()
 
 
