@@ -21,6 +21,7 @@ from ...state.errors import ConfigurationError
 from ...stores.checkpointers import aopen_checkpointer
 from ...stores.local import LocalWorkspace
 from .acting_tools import shell_tool, writing_tool
+from .commands import run_command
 from .folder import Folder
 from .reader import Reader
 from .reading_tools import reading_tools
@@ -98,7 +99,7 @@ def run_chat(options: Options) -> int:
                 agent=options.agent,
             )
             _greet(session)
-            session.talk()
+            session.talk(run_command)
             _part(session, options)
         finally:
             logger.removeHandler(handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from langchain_core.messages import HumanMessage
@@ -104,10 +104,12 @@ class Session:
         """Return the thread as it is."""
         return self.run(self.graph.aget_state(self.config))
 
-    def talk(self) -> None:
-        """Take messages and commands until there are no more."""
-        from .commands import run_command
+    def talk(self, run_command: Callable[[Session, str], None]) -> None:
+        """Take messages and commands until there are no more.
 
+        Args:
+            run_command: Runs what begins with a slash.
+        """
         while not self.over:
             try:
                 line = self.reader.line(PROMPT)
