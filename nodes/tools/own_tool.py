@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, cast
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -28,7 +28,12 @@ ScopeArgument = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["agent
 
 
 def own_tool(
-    function: Callable[..., str], *, name: str, description: str, arguments: type[BaseModel]
+    function: Callable[..., str],
+    *,
+    name: str,
+    description: str,
+    arguments: type[BaseModel],
+    afunction: Callable[..., Awaitable[str]] | None = None,
 ) -> BaseTool:
     """Make a tool of a function.
 
@@ -38,10 +43,11 @@ def own_tool(
 
     Args:
         function: Gets where it runs, then the arguments by name. It may block: in asynchronous code
-            it runs in a thread.
+            it runs in a thread, unless there is `afunction`.
         name: The tool's name.
         description: What the model is told of it.
         arguments: The arguments, in snake_case.
+        afunction: Its asynchronous twin.
     """
 
     def answered(runtime: ToolRuntime = _OUTSIDE, **given: Any) -> str:
@@ -51,11 +57,20 @@ def own_tool(
         except LongthreadError as error:
             raise ToolException(f"Error: {error}") from error
 
+    async def aanswered(runtime: ToolRuntime = _OUTSIDE, **given: Any) -> str:
+        assert afunction is not None
+        run = Run({}, None) if runtime is _OUTSIDE else Run(runtime.config, runtime)
+        try:
+            return await afunction(run, **given)
+        except LongthreadError as error:
+            raise ToolException(f"Error: {error}") from error
+
     return _OwnTool(
         name=name,
         description=description,
         args_schema=arguments,
         func=answered,
+        coroutine=None if afunction is None else aanswered,
         handle_tool_error=True,
         handle_validation_error=_unfit,
         # Reading twice is harmless, and what is saved a second time is recognised.

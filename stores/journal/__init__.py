@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from .keys import ThreadKey
+from .owned import OwnedThreads
 from .registry import forget_thread, register_thread
 from .results import HistoryPage, Reindexed, ThreadHit, ThreadInfo
 from .thread_journal import ThreadJournal
 
 __all__ = [
     "HistoryPage",
+    "OwnedThreads",
     "Reindexed",
     "ThreadHit",
     "ThreadInfo",

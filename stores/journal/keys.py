@@ -52,8 +52,19 @@ class ThreadKey:
             configurable["checkpoint_id"] = checkpoint_id
         return {"configurable": configurable}
 
+    @property
+    def spoken(self) -> str:
+        """How a model is told of it: the id, and the place after a bar where there is one."""
+        return f"{self.thread_id}|{self.checkpoint_ns}" if self.checkpoint_ns else self.thread_id
+
+    @classmethod
+    def of_spoken(cls, spoken: str) -> ThreadKey:
+        """Return the thread that a model speaks of."""
+        thread_id, _, checkpoint_ns = spoken.partition("|")
+        return cls(thread_id, checkpoint_ns)
+
     def __str__(self) -> str:
-        return f"{self.thread_id} ({self.checkpoint_ns})" if self.checkpoint_ns else self.thread_id
+        return self.spoken
 
 
 def is_lasting(checkpoint_ns: str) -> bool:

@@ -16,6 +16,7 @@ __all__ = ["get_tuple", "list_all", "read_deltas", "unwrapped"]
 
 def get_tuple(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> Effect:
     """An effect: read one checkpoint, the newest unless the config names one."""
+    saver = unwrapped(saver)
     return _either(lambda: saver.get_tuple(config), lambda: saver.aget_tuple(config))
 
 
@@ -23,6 +24,7 @@ def read_deltas(
     saver: BaseCheckpointSaver[Any], config: RunnableConfig, channels: Sequence[str]
 ) -> Effect:
     """An effect: one walk along a checkpoint's ancestors, for what was written to channels."""
+    saver = unwrapped(saver)
     return _either(
         lambda: saver.get_delta_channel_history(config=config, channels=channels),
         lambda: saver.aget_delta_channel_history(config=config, channels=channels),
@@ -31,6 +33,7 @@ def read_deltas(
 
 def list_all(saver: BaseCheckpointSaver[Any]) -> Effect:
     """An effect: every checkpoint of every thread. Slow: only for what knows no better way."""
+    saver = unwrapped(saver)
 
     async def alist() -> list[CheckpointTuple]:
         return [stored async for stored in saver.alist(None)]

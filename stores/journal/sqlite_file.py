@@ -9,12 +9,12 @@ import os
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import TypeVar
 
 from .index import IndexUnavailable
 
-__all__ = ["IndexFile", "index_file"]
+__all__ = ["IndexFile", "index_file", "memory_file"]
 
 log = logging.getLogger("longthread")
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _FORMAT = 1
 _BUSY_SECONDS = 60.0
-_MOST_OPEN = 32
+_MOST_OPEN = 64
 _MEMORY = ":memory:"
 
 # Texts are looked at in the order of `folded`, newest first; what is shown of a hit is kept apart,
@@ -167,16 +167,30 @@ class IndexFile:
 
 
 def index_file(path: str) -> IndexFile:
-    """Return the index of a path: the same object for everybody in this process."""
+    """Return the index in a file: the same object for everybody in this process."""
+    return _pooled(path, path)
+
+
+def memory_file(workspace: object, owner: Hashable) -> IndexFile:
+    """Return an index in memory, for as long as the process runs and it is used now and then.
+
+    Args:
+        workspace: Where the owner's threads are registered.
+        owner: Whose threads these are.
+    """
+    return _pooled((id(workspace), owner), _MEMORY)
+
+
+def _pooled(key: Hashable, path: str) -> IndexFile:
     with _pool_lock:
-        file = _pool.pop(path, None) or IndexFile(path)
-        _pool[path] = file
+        file = _pool.pop(key, None) or IndexFile(path)
+        _pool[key] = file
         while len(_pool) > _MOST_OPEN:
             _pool.popitem(last=False)[1].close()
         return file
 
 
-_pool: OrderedDict[str, IndexFile] = OrderedDict()
+_pool: OrderedDict[Hashable, IndexFile] = OrderedDict()
 _pool_lock = threading.Lock()
 
 
