@@ -34,7 +34,23 @@ from longthread.stores.journal import ThreadKey, register_thread
 from longthread.stores.matching import MatchMode
 
 OWNER = Owner(None, "agent")
-SYLLABLES = [a + b for a in ("st", "tr", "pl", *"bcdfglmnprstv") for b in "aeiou"]
+ONSETS = (
+    *"bcdfghlmnprstvw",
+    "qu",
+    "st",
+    "tr",
+    "pl",
+    "gr",
+    "sh",
+    "ch",
+    "th",
+    "br",
+    "cl",
+    "fr",
+    "sp",
+)
+VOWELS = (*"aeiouy", "ea", "ou", "ie", "ai")
+CODAS = ("", *"nrstldmx", "ck", "ng", "st", "nt", "ll", "ss", "ve", "ge", "rd")
 HANZI = (
     "我你他的数据库系统今天会议计划报告北京上海用户密码错误部署配置文件删除更新查询结果时间问题项目"
 )
@@ -45,11 +61,15 @@ class Texts:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        words = {"".join(self.random.choices(SYLLABLES, k=1 + n % 4)) for n in range(9_000)}
+        words = {"".join(self.syllable() for _ in range(1 + n % 3)) for n in range(20_000)}
         self.words = sorted(words, key=lambda word: (len(word), word))
         self.weights = [1 / (rank + 2) for rank in range(len(self.words))]
         for at in range(1, len(self.weights)):
             self.weights[at] += self.weights[at - 1]
+
+    def syllable(self) -> str:
+        """Return one of some five thousand syllables."""
+        return "".join(self.random.choice(part) for part in (ONSETS, VOWELS, CODAS))
 
     def message(self) -> str:
         """Return one text: mostly 100 to 800 characters."""
@@ -151,7 +171,7 @@ def write_threads(
 
 def report(title: str, seconds: list[float], hits: int) -> None:
     """Print one line of the table."""
-    milliseconds = sorted(second * 1_000 for second in seconds)
+    milliseconds = sorted(second * 1_000 for second in seconds)  # of the clock
     at = min(len(milliseconds) - 1, int(len(milliseconds) * 0.95))
     print(
         f"{title:<28}{len(seconds):>6}{statistics.median(milliseconds):>9.1f}"

@@ -41,6 +41,8 @@ class ReasoningNode(Node):
     Args:
         policy: The agent's policy.
         model: The model, with the tools bound.
+        without_threads: The same model without the tools that look into threads, for where no
+            checkpointer keeps any; None: it has none of these tools.
         structured: A model that returns the structured response, or None.
         cache_hints: Whether the provider has to be told where its cached prefix may end.
     """
@@ -50,11 +52,13 @@ class ReasoningNode(Node):
         policy: ContextPolicy,
         model: Model,
         *,
+        without_threads: Model | None = None,
         structured: Runnable[Any, Any] | None = None,
         cache_hints: bool = False,
     ) -> None:
         self.policy = policy
         self.model = model
+        self.without_threads = without_threads
         self.structured = structured
         self.cache_hints = cache_hints
         self._alternates = False
@@ -73,7 +77,10 @@ class ReasoningNode(Node):
             # Parallel calls each saw their own result only; together they may be too much.
             return {}
         reserve = view.overflow.get("reserve")
-        model = self.model if reserve is None else self.model.bind(max_tokens=reserve)
+        model = self.model
+        if run.checkpointer is None and self.without_threads is not None:
+            model = self.without_threads
+        model = model if reserve is None else model.bind(max_tokens=reserve)
         try:
             answer = yield from self._answer(model, view, run)
         except Exception as error:

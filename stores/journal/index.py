@@ -79,6 +79,10 @@ class SearchIndex(Protocol):
         """Return how far each thread is indexed."""
         ...
 
+    def size(self) -> Steps[int]:
+        """Return how many threads are in it."""
+        ...
+
     def contents(self, key: ThreadKey, start: int) -> Steps[list[tuple[str, bytes]]]:
         """Return id and digest of each indexed message of a thread from a position on."""
         ...
@@ -137,10 +141,10 @@ def catch_up(
         files: The owner's files, where sealed parts are.
 
     Returns:
-        How far each thread is indexed that the checkpointer holds.
+        How far each thread is indexed that the checkpointer holds, another's included.
     """
     indexed = yield from index.threads()
-    heads = yield from newest_checkpoints(saver, sorted({*keys, *indexed}))
+    heads = yield from newest_checkpoints(saver, list({*keys, *indexed}))
     gone = [key for key in indexed if key not in heads]
     if gone:
         yield from index.forget(gone)

@@ -119,7 +119,7 @@ class OwnedThreads:
                 return []
             found = yield from index.search(wanted, max_results, within)
             # An index that turns out to be spoilt in the middle is emptied: then once more.
-            if indexed.keys() <= (yield from index.threads()).keys():
+            if len(indexed) <= (yield from index.size()):
                 return [_hit(one, excerpt(one.text, wanted, _EXCERPT)) for one in found]
 
     def reindex(self) -> Steps[Reindexed]:

@@ -52,6 +52,11 @@ class PostgresIndex:
         found: dict[ThreadKey, Indexed] = yield from self._do(lambda: scripts.threads(self._owner))
         return found
 
+    def size(self) -> Steps[int]:
+        """Return how many threads are in it."""
+        size: int = yield from self._do(lambda: scripts.size(self._owner))
+        return size
+
     def contents(self, key: ThreadKey, start: int) -> Steps[list[tuple[str, bytes]]]:
         """Return id and digest of each indexed message of a thread from a position on."""
         found: list[tuple[str, bytes]] = yield from self._do(

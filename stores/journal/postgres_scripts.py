@@ -22,6 +22,7 @@ __all__ = [
     "make_tables",
     "make_trigrams",
     "search",
+    "size",
     "threads",
     "write",
 ]
@@ -89,6 +90,15 @@ def threads(owner: str) -> Script[dict[ThreadKey, Indexed]]:
         (owner,),
     )
     return {ThreadKey(thread, ns): _indexed(*values) for thread, ns, *values in rows}
+
+
+def size(owner: str) -> Script[int]:
+    ((count,),) = yield (
+        "SELECT count(*) AS threads FROM longthread_threads "
+        "WHERE owner = %s AND checkpoint_id <> ''",
+        (owner,),
+    )
+    return int(count)
 
 
 def _indexed(checkpoint_id: str, count: int, ours: bool, sealed: int, kept: list[str]) -> Indexed:

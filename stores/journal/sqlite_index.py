@@ -45,6 +45,10 @@ class SqliteIndex:
         """Return how far each thread is indexed."""
         return (yield from self._do(_threads))
 
+    def size(self) -> Steps[int]:
+        """Return how many threads are in it."""
+        return (yield from self._do(_size))
+
     def contents(self, key: ThreadKey, start: int) -> Steps[list[tuple[str, bytes]]]:
         """Return id and digest of each indexed message of a thread from a position on."""
         return (yield from self._do(lambda db: _contents(db, key, start)))
@@ -91,8 +95,14 @@ def _threads(db: sqlite3.Connection) -> dict[ThreadKey, Indexed]:
     return {ThreadKey(thread, ns): _indexed(*values) for thread, ns, *values in rows}
 
 
+def _size(db: sqlite3.Connection) -> int:
+    size: int = db.execute("SELECT count(*) FROM threads").fetchone()[0]
+    return size
+
+
 def _indexed(checkpoint_id: str, count: int, ours: int, sealed: int, kept: str) -> Indexed:
-    return Indexed(checkpoint_id, count, bool(ours), sealed, tuple(json.loads(kept)))
+    names = tuple(json.loads(kept)) if sealed else ()
+    return Indexed(checkpoint_id, count, bool(ours), sealed, names)
 
 
 def _values(entry: Indexed) -> tuple[Any, ...]:

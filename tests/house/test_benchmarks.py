@@ -20,6 +20,7 @@ TINY: dict[str, list[str]] = {
     "memory_search": ["--megabytes", "0.1", "--days", "20", "--repeat", "1"],
     "sessions": ["{folder}", "--kinds", "research", "--seeds", "3", "--tokens", "2000"],
     "step_time": ["--lengths", "4", "--steps", "2", "--repeat", "1"],
+    "thread_search": ["--threads", "2", "--messages", "4", "--queries", "3"],
     "token_counting": [],
 }
 
