@@ -53,6 +53,7 @@ from .models import can_call_tools, needs_cache_hints, output_reserve_of, resolv
 from .retries import without_overflow
 from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
+from .thread_tools import thread_tools
 from .tool_names import excluding, free_name
 from .triggers import Triggers
 from .wiring import Parts, wire
@@ -224,13 +225,15 @@ def build_agent_graph(
                 files, agent=name, page_chars=page, page_tokens=window // 8, name=read_tool
             )
         )
-    remembering = memory_tools(
-        memory if can_call else None, files, bound, agent=name, window=window
-    )
+    asked = memory if can_call else None
+    remembering = memory_tools(asked, files, bound, agent=name, window=window)
     bound.extend(remembering.shown)
+    others = list(bound)
+    in_threads = thread_tools(asked, files, bound, agent=name, window=window)
+    bound.extend(in_threads.values())
     if eviction is not None:
-        ours = {**remembering.names, **({"read_file": read_tool} if read_tool else {})}
-        eviction = excluding(eviction, ours)
+        ours = {**remembering.names, **{key: t.name for key, t in in_threads.items()}}
+        eviction = excluding(eviction, {**ours, **({"read_file": read_tool} if read_tool else {})})
     policy = ContextPolicy(
         window=window,
         output_reserve=output_reserve_of(main),
@@ -270,6 +273,7 @@ def build_agent_graph(
         reasoning=ReasoningNode(
             policy,
             main.bind_tools(bound) if bound else main,
+            without_threads=(main.bind_tools(others) if others else main) if in_threads else None,
             structured=None
             if response_format is None
             else main.with_structured_output(response_format),

@@ -45,15 +45,26 @@ def thread_search_tool(
         history_tool: Name of the tool that reads the messages around a hit.
     """
 
+    echoes = {f"tool {name}", f"tool {history_tool}"}
+
     def core(run: Run, query: str, match_mode: Any, max_results: int) -> Steps[str]:
         wanted = compile_query(query, match_mode)
         key = ThreadKey.of_run(run.config)
         here = {message.id for message in in_this_call(run)}
         owned = threads.of(run)
         limit = max_results + 1 + len(here)
-        found: list[ThreadHit] = yield from owned.search(query, match_mode, limit, None, None)
-        # What the model has just been asked, and has just asked itself, is no answer.
-        found = [h for h in found if not (_key(h) == key and h.message_id in here)]
+        while True:
+            every: list[ThreadHit] = yield from owned.search(query, match_mode, limit, None, None)
+            # What the model has just been asked, and has just asked itself, is no answer; and what
+            # these tools have shown is found where it was said.
+            found = [
+                hit
+                for hit in every
+                if hit.role not in echoes and not (_key(hit) == key and hit.message_id in here)
+            ]
+            if len(found) > max_results or len(every) < limit:
+                break
+            limit *= 4
         shown = found[:max_results]
         asked = clip_end(query, 200)
         if not shown:
