@@ -169,42 +169,52 @@ def write_threads(
     return sample
 
 
-def report(title: str, seconds: list[float], hits: int) -> None:
-    """Print one line of the table."""
-    milliseconds = sorted(second * 1_000 for second in seconds)  # of the clock
-    at = min(len(milliseconds) - 1, int(len(milliseconds) * 0.95))
-    print(
-        f"{title:<28}{len(seconds):>6}{statistics.median(milliseconds):>9.1f}"
-        f"{milliseconds[at]:>9.1f}{milliseconds[-1]:>9.1f}{hits / len(seconds):>9.1f}"
-    )
+class Timing:
+    """Times of some searches, in milliseconds of the clock and of the processor."""
+
+    def __init__(self) -> None:
+        self.clock: list[float] = []
+        self.processor: list[float] = []
+        self.hits = 0
+
+    def search(self, journal: ThreadJournal, query: str, mode: MatchMode = "phrase") -> None:
+        """Search once."""
+        clock, processor = time.perf_counter(), time.process_time()
+        self.hits += len(journal.search(query, mode))
+        self.clock.append((time.perf_counter() - clock) * 1_000)
+        self.processor.append((time.process_time() - processor) * 1_000)
+
+    def report(self, title: str) -> None:
+        """Print one line of the table."""
+        clock, processor = sorted(self.clock), sorted(self.processor)
+        at = min(len(clock) - 1, int(len(clock) * 0.95))
+        figures = (statistics.median(clock), clock[at], clock[-1], processor[at])
+        cells = "".join(f"{figure:>9.1f}" for figure in (*figures, self.hits / len(clock)))
+        print(f"{title:<28}{len(clock):>6}{cells}", flush=True)
 
 
 def measure(
     journal: ThreadJournal, kinds: dict[str, list[tuple[str, MatchMode]]], rounds: int
 ) -> None:
     """Print how long searches take, the slowest included."""
-    print(f"{'kind':<28}{'n':>6}{'p50':>9}{'p95':>9}{'max':>9}{'hits':>9}   milliseconds")
+    columns = "".join(f"{name:>9}" for name in ("p50", "p95", "max", "cpu p95", "hits"))
+    print(f"{'kind':<28}{'n':>6}{columns}   milliseconds")
     for kind, asked in kinds.items():
-        seconds: list[float] = []
-        hits = 0
+        timing = Timing()
         for _ in range(rounds):
             for query, mode in asked:
-                began = time.perf_counter()
-                hits += len(journal.search(query, mode))
-                seconds.append(time.perf_counter() - began)
-        report(kind, seconds, hits)
+                timing.search(journal, query, mode)
+        timing.report(kind)
 
 
 def measure_news(journal: ThreadJournal, saver: Any, number: int) -> None:
     """Print how long a search takes right after something was said in a thread."""
-    graph, seconds, hits = notebook(saver), [], 0
+    graph, timing = notebook(saver), Timing()
     for at in range(number):
         message = HumanMessage(f"news number {at}.", id=f"news-{at}")
         graph.update_state(ThreadKey("thread-0").config(), {"messages": [message]}, as_node="note")
-        began = time.perf_counter()
-        hits += len(journal.search(f"news number {at}."))
-        seconds.append(time.perf_counter() - began)
-    report("phrase, said just now", seconds, hits)
+        timing.search(journal, f"news number {at}.")
+    timing.report("phrase, said just now")
 
 
 def main() -> None:

@@ -21,18 +21,17 @@ __all__ = ["thread_history_tool"]
 
 _LEAST = 80
 
-PlaceArgument = Annotated[int | str | None, WithJsonSchema({"type": "integer"})]
-"""A message's number as the model is shown it; a message's id does too."""
+INTEGER = WithJsonSchema({"type": "integer"})
 
 
 class Arguments(BaseModel):
-    """What the model says."""
+    """What the model says; `before` may be a message's id too."""
 
-    thread_id: str | None = None
+    thread_id: Annotated[str | None, WithJsonSchema({"type": "string"})] = None
     last_n: int = Field(20, ge=1, le=100)
-    before: PlaceArgument = None
-    message: Annotated[int | None, Field(ge=0)] = None
-    char_offset: int = Field(0, ge=0)
+    before: Annotated[int | str | None, INTEGER] = None
+    message: Annotated[int | None, Field(ge=0), INTEGER] = None
+    char_offset: Annotated[int, Field(ge=0), INTEGER] = 0
 
 
 def thread_history_tool(
@@ -77,10 +76,9 @@ def thread_history_tool(
         afunction=lambda *args, **given: adrive(core(*args, **given)),
         name=name,
         description=(
-            "Read the last messages of a conversation, word for word: the present one (no "
-            "thread_id), also where it was summarised or its results are no longer shown, or a "
-            "past one that a search has found. Messages are numbered from 0; before= pages back, "
-            "message= and char_offset= read on in one that is too long to show whole."
+            "Read the last messages, word for word: of this conversation (also what is summarised "
+            "or no longer shown), or of a past one by its thread_id. before= a number pages back; "
+            "message= and char_offset= read on in one long message."
         ),
         arguments=Arguments,
     )

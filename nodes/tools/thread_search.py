@@ -87,11 +87,10 @@ def thread_search_tool(
         afunction=lambda *args, **given: adrive(core(*args, **given)),
         name=name,
         description=(
-            "Search what was said in past conversations with this user, word for word: messages, "
-            "tool calls and their results. Each hit is one message, `[thread #number role] text`; "
-            f"{history_tool} with that thread, and before= a number a little greater, reads around "
-            "it. match_mode: the query literally (phrase), or messages with all or any of its "
-            "words."
+            "Search the messages, calls and results of past conversations, word for word. Each "
+            f"hit is one message, `[thread_id #number role] text`; {history_tool} with a number a "
+            "little greater as before= reads around it. match_mode: the query literally (phrase), "
+            "or messages with all or any of its words."
         ),
         arguments=Arguments,
     )

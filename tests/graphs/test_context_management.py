@@ -86,7 +86,8 @@ def test_a_huge_result_goes_to_a_file_and_can_be_read_back(tmp_path: Path) -> No
 
 def test_a_result_is_evicted_by_its_share_of_a_small_window(tmp_path: Path) -> None:
     script = Scripted(calls("a", name="page"), "done")
-    graph = agent(script, tmp_path, [page], context_window=1_200)
+    memory = MemoryConfig(tools=False, background=False)
+    graph = agent(script, tmp_path, [page], context_window=1_200, memory=memory)
     assert "eviction" in nodes_run(graph, say("go"), thread())
     graph = agent(script, tmp_path, [page], context_window=64_000)
     assert "eviction" not in nodes_run(graph, say("go"), thread("u"))
@@ -468,7 +469,7 @@ def test_a_request_too_big_in_bytes_leaves_old_attachments_out(tmp_path: Path) -
 
 def test_a_kept_tail_that_is_too_big_alone_loses_its_largest_results(tmp_path: Path) -> None:
     script = Scripted(calls("a", "b", name="page"), overflow_error(limit=1_200), "done")
-    graph = agent(script, tmp_path, [page])
+    graph = agent(script, tmp_path, [page], memory=MemoryConfig(tools=False, background=False))
     ran = nodes_run(graph, say("go"), thread())
     at = ran.index("overflow_retry")
     assert ran[at : at + 5] == ["overflow_retry", "eviction", "flush", "compaction", "reasoning"]

@@ -15,11 +15,12 @@ from longthread import LocalWorkspace, MemoryConfig, ThreadContext, context_poli
 from longthread import create_agent_graph as create
 from longthread.graphs.compiled import AgentGraph
 from longthread.nodes.tools import memory_save
-from longthread.state.counting import count_text
+from longthread.state.counting import count_schemas, count_text
 from longthread.stores.workspace import Owner, ScopedWorkspace
 
 NOW = datetime(2026, 3, 2, 14, 5, tzinfo=UTC)
 MEMORY_TOOLS = ["memory_search", "memory_get", "memory_read", "memory_save"]
+THREAD_TOOLS = ["thread_search", "thread_history"]
 
 
 @pytest.fixture(autouse=True)
@@ -62,14 +63,14 @@ def answer(tmp_path: Path, name: str, **arguments: Any) -> str:
 
 
 def test_an_agent_has_them_unless_it_is_told_otherwise(tmp_path: Path) -> None:
-    assert names(agent(Scripted(), tmp_path, [])) == ["read_file", *MEMORY_TOOLS]
+    assert names(agent(Scripted(), tmp_path, [])) == ["read_file", *MEMORY_TOOLS, *THREAD_TOOLS]
     off = (None, MemoryConfig(tools=False), MemoryConfig(enabled=False))
     for memory in off:
         graph = agent(Scripted(), tmp_path, [], memory=memory)
         assert names(graph) == ["read_file"]
         assert context_policy(graph).search_tool is None
         assert "memory" not in str(context_policy(graph).tools)
-    assert names(agent(Scripted(), tmp_path, [], eviction=None)) == MEMORY_TOOLS
+    assert names(agent(Scripted(), tmp_path, [], eviction=None)) == [*MEMORY_TOOLS, *THREAD_TOOLS]
 
 
 def test_a_model_that_cannot_call_tools_gets_none(tmp_path: Path) -> None:
@@ -99,6 +100,7 @@ def test_names_of_the_application_win_and_ours_change_everywhere(tmp_path: Path)
         *ours,
         "memory_read",
         "memory_save",
+        *THREAD_TOOLS,
     ]
     assert policy.search_tool == ours[0]
     (search,) = [t["function"] for t in policy.tools if t["function"]["name"] == ours[0]]
@@ -133,7 +135,8 @@ def test_guidance_on_automatic_extraction_needs_the_hooks(tmp_path: Path) -> Non
 def test_four_schemas_stay_below_five_hundred_and_fifty_tokens(tmp_path: Path) -> None:
     with_tools = context_policy(agent(Scripted(), tmp_path, []))
     without = context_policy(agent(Scripted(), tmp_path, [], memory=None))
-    assert with_tools.tools_tokens - without.tools_tokens < 550
+    memory = [t for t in with_tools.tools if not t["function"]["name"].startswith("thread_")]
+    assert count_schemas(memory) - without.tools_tokens < 550
 
 
 @pytest.mark.parametrize("name", ["memory_save", "memory_write"])

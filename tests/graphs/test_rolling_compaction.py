@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from longthread import (
     CompactionConfig,
     LongthreadError,
+    MemoryConfig,
     RollingCompactionConfig,
     acompact_thread,
     compact_thread,
@@ -27,6 +28,9 @@ from longthread.graphs.compaction import create_compaction_graph
 from longthread.nodes.summariser import SummaryRefused
 from longthread.state.projection import view_context
 from longthread.state.validity import violations
+
+NO_TOOLS = MemoryConfig(tools=False, background=False)
+"""Leaves a small window to the conversation."""
 
 
 def equal_messages(count: int) -> list[BaseMessage]:
@@ -234,13 +238,12 @@ def test_the_automatic_threshold_is_asked_after_every_answer(tmp_path: Path) -> 
 def test_the_last_answer_of_a_call_is_asked_about_too(tmp_path: Path) -> None:
     rolling = RollingCompactionConfig(auto_threshold=10)
     script = Scripted("a long answer " * 200)
-    given: tuple[dict[str, Any], ...] = ({}, {"memory": None})
-    for memory in given:
-        graph = agent(script, tmp_path, rolling=rolling, context_window=10_000, **memory)
-        name = f"with {len(memory)}"
+    for memory in (NO_TOOLS, None):
+        graph = agent(script, tmp_path, rolling=rolling, context_window=10_000, memory=memory)
+        name = f"with {memory}"
         ran = nodes_run(graph, say("a long question " * 200), thread(name))
         assert ran[-2:] == (
-            ["reasoning", "compaction"] if memory else ["compaction", "consolidation"]
+            ["compaction", "consolidation"] if memory else ["reasoning", "compaction"]
         )
         assert graph.get_state(thread(name)).next == ()
         assert graph.get_state(thread(name)).values["compaction"]["size"] == 2
@@ -250,7 +253,7 @@ def test_both_compactions_share_one_record(tmp_path: Path) -> None:
     script = Scripted("ok", summary="ONE")
     graph = with_history(script, tmp_path)
     compact_thread(graph, thread())
-    script.answers = [overflow_error(limit=1_200), "fine"]
+    script.answers = [overflow_error(limit=1_550), "fine"]
     script.side["summary"] = "TWO"
     graph.invoke(say("go"), thread())
     record = graph.get_state(thread()).values["compaction"]
