@@ -148,7 +148,8 @@ def _agent(checkpointer: str, workspace: Path, name: str) -> Iterator[AgentGraph
     from ..graphs.scripted import ScriptedModel
     from ..stores.checkpointers import open_checkpointer
 
-    with open_checkpointer(checkpointer, create=False) as saver:
+    # Uncompressed, which a saver that was not opened by us reads too.
+    with open_checkpointer(checkpointer, compress=False, create=False) as saver:
         yield create_agent_graph(
             ScriptedModel(script=lambda _: ""),
             name=name,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .checkpointer_option import CHECKPOINTER, Checkpointer
+
 if TYPE_CHECKING:
     from ..stores.journal import ThreadJournal
 
@@ -22,21 +24,17 @@ threads = typer.Typer(
 )
 
 
-Checkpoints = Annotated[
-    Path,
-    typer.Option(metavar="FILE", help="The SQLite file that holds the checkpoints."),
-]
 Workspace = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
 Agent = Annotated[str, typer.Option(help="The agent's name.")]
 User = Annotated[
     str | None, typer.Option(help="Whose threads. Default: those of no particular user.")
 ]
-THREADS, WORKSPACE = Path("threads.db"), Path(".longthread")
+WORKSPACE = Path(".longthread")
 
 
 @threads.command("list")
 def list_threads(
-    checkpoints: Checkpoints = THREADS,
+    checkpointer: Checkpointer = CHECKPOINTER,
     workspace: Workspace = WORKSPACE,
     user: User = None,
     agent: Agent = "agent",
@@ -46,7 +44,7 @@ def list_threads(
     from rich.console import Console
     from rich.table import Table
 
-    with _journal(checkpoints, workspace, user, agent) as journal:
+    with _journal(checkpointer, workspace, user, agent) as journal:
         found = journal.threads()
     table = Table("thread", "messages", "last moved", "first words", box=box.SIMPLE)
     for info in found:
@@ -72,7 +70,7 @@ def history(
             metavar="NUMBER", min=0, help="Only messages before this one, counted from 0."
         ),
     ] = None,
-    checkpoints: Checkpoints = THREADS,
+    checkpointer: Checkpointer = CHECKPOINTER,
     workspace: Workspace = WORKSPACE,
     user: User = None,
     agent: Agent = "agent",
@@ -80,7 +78,7 @@ def history(
     """Show a thread's messages as they were said, also where they have been summarised."""
     from ..state.transcript import message_text, role_of
 
-    with _journal(checkpoints, workspace, user, agent) as journal:
+    with _journal(checkpointer, workspace, user, agent) as journal:
         page = journal.page(thread_id, last, before)
     for at, message in enumerate(page.messages, page.start):
         typer.echo(f"#{at} {role_of(message)}: {message_text(message)}")
@@ -104,7 +102,7 @@ def search(
     thread_id: Annotated[
         str | None, typer.Option("--thread", metavar="THREAD", help="Only in this thread.")
     ] = None,
-    checkpoints: Checkpoints = THREADS,
+    checkpointer: Checkpointer = CHECKPOINTER,
     workspace: Workspace = WORKSPACE,
     user: User = None,
     agent: Agent = "agent",
@@ -113,7 +111,7 @@ def search(
     from ..stores.matching import parse_match_mode
 
     wanted = parse_match_mode(mode)
-    with _journal(checkpoints, workspace, user, agent) as journal:
+    with _journal(checkpointer, workspace, user, agent) as journal:
         hits = journal.search(query, wanted, max_results, thread_id)
     for hit in hits:
         place = f" ({hit.checkpoint_ns})" if hit.checkpoint_ns else ""
@@ -125,7 +123,7 @@ def search(
 
 @threads.command()
 def reindex(
-    checkpoints: Checkpoints = THREADS,
+    checkpointer: Checkpointer = CHECKPOINTER,
     workspace: Workspace = WORKSPACE,
     user: User = None,
     agent: Agent = "agent",
@@ -135,24 +133,20 @@ def reindex(
     Both are derived: nothing can be lost by this. Threads that no agent of longthread has worked
     on become those of no particular user.
     """
-    with _journal(checkpoints, workspace, user, agent) as journal:
+    with _journal(checkpointer, workspace, user, agent) as journal:
         done = journal.reindex()
     typer.echo(f"{done.messages:,} messages in {done.threads:,} threads")
 
 
 @contextmanager
 def _journal(
-    checkpoints: Path, workspace: Path, user: str | None, agent: str
+    checkpointer: str, workspace: Path, user: str | None, agent: str
 ) -> Iterator[ThreadJournal]:
-    """Open the journal of a file that is there: none is made by looking into it."""
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
-    from ..state.errors import ConfigurationError
+    """Open the journal of a checkpointer that is there: none is made by looking into it."""
+    from ..stores.checkpointers import open_checkpointer
     from ..stores.journal import ThreadJournal
 
-    if not checkpoints.is_file():
-        raise ConfigurationError(f"--checkpoints {str(checkpoints)!r}: there is no such file")
-    with SqliteSaver.from_conn_string(str(checkpoints)) as saver:
+    with open_checkpointer(checkpointer, create=False) as saver:
         yield ThreadJournal(saver, workspace, user=user, agent=agent)
 
 
@@ -166,7 +160,7 @@ def _plain(text: str) -> str:
 @threads.command()
 def compact(
     thread_id: Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")],
-    checkpoints: Checkpoints = THREADS,
+    checkpointer: Checkpointer = CHECKPOINTER,
     model: Annotated[
         str | None,
         typer.Option(
@@ -184,18 +178,16 @@ def compact(
     agent: Agent = "agent",
 ) -> None:
     """Summarise the next part of a thread, from its beginning."""
-    from langgraph.checkpoint.sqlite import SqliteSaver
-
     from ..graphs.agent import create_agent_graph
     from ..graphs.manual_compaction import compact_thread
     from ..graphs.scripted import ScriptedModel
     from ..state.errors import ConfigurationError
+    from ..stores.checkpointers import open_checkpointer
 
-    if not checkpoints.is_file():
-        raise ConfigurationError(f"--checkpoints {str(checkpoints)!r}: there is no such file")
     if model is None and not dry_run:
         raise ConfigurationError("--model: name the agent's model, as in openai:gpt-5-mini")
-    with SqliteSaver.from_conn_string(str(checkpoints)) as saver:
+    # Uncompressed, which a saver that was not opened by us reads too.
+    with open_checkpointer(checkpointer, compress=False, create=False) as saver:
         graph = create_agent_graph(
             model or ScriptedModel(script=lambda _: ""),
             name=agent,

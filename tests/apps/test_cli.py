@@ -274,9 +274,9 @@ def test_a_thread_is_compacted_from_the_command_line(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["7"], "there is no such file"),
-        (["7", "--checkpoints", "t.db"], "--model"),
-        (["nobody", "--checkpoints", "t.db", "--dry-run"], "no thread 'nobody'"),
+        (["7", "--dry-run"], "there is no such file"),
+        (["7", "--checkpointer", "sqlite:///t.db"], "--model"),
+        (["nobody", "--checkpointer", "sqlite:///t.db", "--dry-run"], "no thread 'nobody'"),
     ],
 )
 def test_a_thread_that_cannot_be_compacted_is_one_line(
