@@ -11,7 +11,7 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -126,6 +126,10 @@ class Subthread:
         values = dict(config.get("configurable") or {})
         if name is not None:
             values["checkpoint_ns"] = named_namespace(str(values.get("checkpoint_ns") or ""), name)
+            pad = values.get("__pregel_scratchpad")
+            if pad is not None:
+                # LangGraph numbers the graphs that one task calls; a name says it better.
+                values["__pregel_scratchpad"] = replace(pad, subgraph_counter=lambda: 0)
         metadata = {**(config.get("metadata") or {}), CALL: str(values.get(TASK))}
         lent = values.get("__pregel_checkpointer")
         saver = lent if isinstance(lent, BaseCheckpointSaver) else None

@@ -15,7 +15,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from openai import BadRequestError
 
-from longthread import CompactionConfig, MaskingConfig, MemoryConfig, drain
+from longthread import (
+    CompactionConfig,
+    MaskingConfig,
+    MemoryConfig,
+    create_agent_graph,
+    drain,
+)
 from longthread.graphs.middleware import ContextMiddleware, ContextState
 from longthread.state.validity import violations
 
@@ -243,3 +249,35 @@ def test_without_langchain_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "langchain.agents", None)
     with pytest.raises(ConfigurationError, match=r"longthread\[langchain\]"):
         __import__("longthread.graphs.middleware")
+
+
+def test_requests_are_those_of_our_own_agent(tmp_path: Path) -> None:
+    def work(at: str) -> str:
+        """Work."""
+        return f"{at} " + "lorem ipsum " * 150
+
+    def script() -> Scripted:
+        asked: list[int] = []
+
+        def reply(messages: list[Any]) -> AIMessage:
+            asked.append(len(messages))
+            return calls(f"c{len(asked)}", name="work") if len(asked) % 7 else AIMessage("done")
+
+        return Scripted(reply, summary="## Intent\nGo on.")
+
+    options: dict[str, Any] = {
+        "context_window": 4_000,
+        "masking": MaskingConfig(turns=2),
+        "compaction": CompactionConfig(keep_tokens=600),
+        "memory": None,
+    }
+    ours, theirs = script(), script()
+    agent, _ = made(theirs, tmp_path / "theirs", [work], **options)
+    own = create_agent_graph(
+        ours.model, [work], workspace=tmp_path / "ours", checkpointer=InMemorySaver(), **options
+    )
+    for count in range(5):
+        agent.invoke(say(f"question {count}"), thread())
+        own.invoke(say(f"question {count}"), thread())
+    assert len(ours.asked["summary"]) >= 2
+    assert [texts(r) for r in theirs.requests] == [texts(r) for r in ours.requests]

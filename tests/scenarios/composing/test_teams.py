@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import pytest
 from agents import Scripted, calls, contents, look, say, thread
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, Send, interrupt
 from parents import chain, inner, inside, journal
+from pydantic import BaseModel
 from typing_extensions import TypedDict
 
 from longthread import agent_node
@@ -205,3 +209,46 @@ def test_an_agent_calls_another_as_a_tool(tmp_path: Path) -> None:
     result = parent.invoke(say("go"), thread())
     assert contents(result["messages"]) == ["go", "so it is"]
     assert contents(journal(parent)) == ["go", "", "forty-two", "so it is"]
+
+
+def test_a_workflow_in_the_functional_api_calls_two_agents(tmp_path: Path) -> None:
+    agents: dict[str, Any] = {}
+    scripts = {"finder": Scripted("found", "found more"), "writer": Scripted("wrote", "wrote more")}
+    for name, script in scripts.items():
+        agents[name] = agent_node(
+            inner(script, tmp_path, name=name),
+            input=lambda text: text,
+            output=lambda result: result["messages"][-1].content,
+            thread=lambda _, name=name: name,  # type: ignore[misc]
+        )
+    failed: list[str] = []
+
+    @entrypoint(checkpointer=InMemorySaver())
+    def workflow(topic: str) -> str:
+        found = agents["finder"].invoke(topic)
+        if topic == "more" and not failed:
+            failed.append(topic)
+            raise RuntimeError("in between")
+        return str(agents["writer"].invoke(f"write: {found}"))
+
+    assert workflow.invoke("otters", thread()) == "wrote"
+    with pytest.raises(RuntimeError, match="in between"):
+        workflow.invoke("more", thread())
+    assert workflow.invoke(None, thread()) == "wrote more"
+    assert contents(scripts["finder"].requests[-1]) == ["otters", "found", "more"]
+    assert contents(scripts["writer"].requests[-1]) == [
+        "write: found", "wrote", "write: found more",
+    ]  # fmt: skip
+    assert len(scripts["finder"].requests) == 2
+
+
+def test_a_parent_whose_state_is_a_model(tmp_path: Path) -> None:
+    class State(BaseModel):
+        messages: Annotated[list[Any], add_messages]
+        topic: str = "tea"
+
+    parent = chain(None, State, helper=agent_node(inner(Scripted("one", "two"), tmp_path)))
+    parent.invoke(say("go"), thread())
+    result = parent.invoke(say("on"), thread())
+    assert contents(result["messages"]) == ["go", "one", "on", "two"]
+    assert contents(journal(parent)) == ["go", "one", "on", "two"]
