@@ -16,8 +16,8 @@ LENGTH = 3
 PADDING = "\x01" * (LENGTH - 1)
 """Stands after each indexed text, so that its last characters begin a trigram too."""
 
-_MOST = 16
-"""Trigrams that are asked for of one term; more do not narrow the candidates down."""
+_MOST = 12
+"""Trigrams that are asked for of one term; more cost more than the candidates they rule out."""
 
 
 def indexable(folded: str) -> str:
@@ -26,13 +26,10 @@ def indexable(folded: str) -> str:
 
 
 def trigrams(term: str) -> list[str]:
-    """Return trigrams that cover a folded term of three characters or more, or are spread over it.
-
-    Every other one is enough: neighbours share two of their characters.
-    """
+    """Return the trigrams of a folded term of three characters or more, or some spread over it."""
     term = indexable(term)
     last = len(term) - LENGTH
-    step = max(2, -(-last // (_MOST - 1)))
+    step = max(1, -(-last // (_MOST - 1)))
     places = [*range(0, last, step), last]
     return list(dict.fromkeys(term[at : at + LENGTH] for at in places))
 

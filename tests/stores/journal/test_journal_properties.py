@@ -107,4 +107,4 @@ def test_every_text_that_holds_a_term_holds_its_trigrams(
 ) -> None:
     text = (before + term + after).replace("\0", "\x01")
     assert all(gram in text for gram in trigrams(term))
-    assert len(trigrams(term)) <= 16
+    assert len(trigrams(term)) <= 12
