@@ -135,7 +135,7 @@ def test_a_full_disk_stops_the_run_and_with_room_again_it_goes_on(
     compress: bool, tmp_path: Path
 ) -> None:
     stopped = []
-    for pages in range(12):
+    for pages in range(0, 12, 2):
         log: list[str] = []
         folder = tmp_path / str(pages)
         with open_checkpointer(f"sqlite:///{folder}/threads.db", compress=compress) as saver:
@@ -150,7 +150,7 @@ def test_a_full_disk_stops_the_run_and_with_room_again_it_goes_on(
             connection.execute("PRAGMA max_page_count = 1000000")
             check_resumed(log, graph)
     assert set(stopped) == {"database or disk is full"}
-    assert len(stopped) > 3
+    assert len(stopped) > 2
 
 
 def test_a_connection_that_was_dropped_between_two_steps_is_replaced(

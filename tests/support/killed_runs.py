@@ -1,0 +1,120 @@
+"""Runs of an agent that are killed: a parent that has imported everything forks, kills, forks on.
+
+    python -m killed_runs URL FOLDER KILLS SEED
+
+Each child opens the checkpointer, notes what is committed, and works on one of a few threads until
+it is killed, at any moment from its beginning on. What the tools and the children have noted is
+in `FOLDER/tools` and `FOLDER/notes`, for the test to judge.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+import uuid
+from pathlib import Path
+from typing import Any
+
+from agents import Scripted, agent, say, thread
+from langchain_core.messages import AIMessage, BaseMessage
+
+from longthread import context_policy, open_checkpointer, project_context
+from longthread.state.body import INTERRUPTED
+from longthread.state.validity import violations
+
+THREADS = 4
+LONGEST = 0.3
+"""Seconds that a child lives at most."""
+
+
+def note(folder: Path, name: str, line: str) -> None:
+    """Append a line at once: half of one is never seen."""
+    file = os.open(folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(file, f"{line}\n".encode())
+    os.close(file)
+
+
+def working_agent(folder: Path, saver: Any) -> Any:
+    """An agent that asks for one to three tools at a time and sometimes answers."""
+
+    def work(at: str) -> str:
+        """Work."""
+        note(folder, "tools", at)
+        return f"{at} " + "lorem ipsum dolor sit amet " * 20
+
+    def model(messages: list[BaseMessage]) -> AIMessage:
+        if random.random() < 0.15:
+            return AIMessage("done for now")
+        ids = [uuid.uuid4().hex for _ in range(random.randint(1, 3))]
+        asked = [{"name": "work", "args": {"at": i}, "id": i} for i in ids]
+        return AIMessage("", tool_calls=asked)
+
+    return agent(Scripted(model), folder, [work], context_window=6_000, checkpointer=saver)
+
+
+def committed(graph: Any, name: str) -> dict[str, Any]:
+    """What a thread holds now, and whether the model may be sent it."""
+    state = graph.get_state(thread(name))
+    messages = state.values.get("messages", [])
+    results = [m for m in messages if m.type == "tool" and m.content != INTERRUPTED]
+    shown = project_context(state.values, context_policy(graph)) if messages else []
+    return {
+        "thread": name,
+        "messages": [m.id for m in messages],
+        "results": [m.tool_call_id for m in results],
+        "invalid": [str(v) for v in violations(shown, messages)] if messages else [],
+        "waiting": bool(state.tasks),
+    }
+
+
+def child(url: str, folder: Path, name: str) -> None:
+    """Work on a thread until somebody kills the process."""
+    with open_checkpointer(url) as saver:
+        graph = working_agent(folder, saver)
+        found = committed(graph, name)
+        note(folder, "notes", json.dumps(found))
+        config = {**thread(name), "recursion_limit": 100_000}
+        waiting = found["waiting"]
+        while True:
+            graph.invoke(None if waiting else say("go on"), config)
+            note(folder, "notes", json.dumps({"ended": name}))
+            waiting = False
+
+
+def main(url: str, folder: Path, kills: int, seed: int) -> None:
+    """Fork, kill, and fork again."""
+    chance = random.Random(seed)
+    for number in range(kills):
+        name = f"t{number % THREADS}"
+        process = os.fork()
+        if process == 0:
+            try:
+                random.seed(f"{seed} {number}")
+                child(url, folder, name)
+            except BaseException:
+                note(folder, "notes", json.dumps({"error": traceback.format_exc()}))
+            finally:
+                os._exit(1)
+        time.sleep(chance.uniform(0.0, LONGEST))
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        note(folder, "notes", json.dumps({"killed": name}))
+    # What is left is brought to its end, as an application would.
+    with open_checkpointer(url) as saver:
+        graph = working_agent(folder, saver)
+        for number in range(THREADS):
+            name = f"t{number}"
+            config = {**thread(name), "recursion_limit": 100_000}
+            found = committed(graph, name)
+            note(folder, "notes", json.dumps(found))
+            graph.invoke(None if found["waiting"] else say("the end"), config)
+            note(folder, "notes", json.dumps(committed(graph, name)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
