@@ -123,8 +123,7 @@ class Extraction:
             place: Place = yield io(talk.cursor.place, talk.journal, talk.moment)
             if not _anything_said(talk.journal[place.start : talk.end]):
                 return done
-            known = yield io(self._known, talk)
-            shown = newest_tokens(known, window // 4)
+            known, shown = yield io(self._known, talk, window // 4)
             left = min(room, window * 3 // 4 - count_text(self.system) - count_text(shown))
             portion: _Portion = yield io(
                 self._portion, talk, place.start, most, max(_LEAST_ROOM, left)
@@ -141,7 +140,7 @@ class Extraction:
                 most = count // 2  # more facts than fit in one answer: ask about less at a time
                 continue
             text = yield io(redacted, self.policy.redact, text)
-            facts = new_facts(text, [known])
+            facts: str = yield io(new_facts, text, [known])
             marker = None
             if facts:
                 first, last = talk.journal[place.start].id, talk.journal[portion.stop - 1].id
@@ -158,6 +157,8 @@ class Extraction:
                 done.path = path
             yield io(talk.cursor.advance, talk.journal, portion.stop, talk.moment, marker)
             done.messages += count
+            if portion.stop >= talk.end:
+                return done
 
     def _asked(
         self, portion: _Portion, known: str, talk: Conversation, run: Run, done: Extracted
@@ -189,12 +190,15 @@ class Extraction:
                 found.append(unwrapped(text))
         return "\n".join(found), whole
 
-    def _known(self, talk: Conversation) -> str:
-        """Return what memory says already: nothing of it is to be said again."""
+    def _known(self, talk: Conversation, room: int) -> tuple[str, str]:
+        """Return what memory says already, nothing of which is to be said again: all, and what
+        of it the model is shown."""
         ledger = talk.files.read_text(ledger_path(talk.moment)) or ""
         texts = [talk.files.read_text(path) or "" for path in ("global/MEMORY.md", "MEMORY.md")]
         known = "\n\n".join(text for text in [*texts, without_markers(ledger)] if text.strip())
-        return redacted(self.policy.redact, known)
+        known = redacted(self.policy.redact, known)
+        # Sixteen characters a token is more than any text has: the rest need not be counted.
+        return known, newest_tokens(known[-room * 16 :], room)
 
     def _portion(self, talk: Conversation, start: int, most: int, room: int) -> _Portion:
         """Take as many messages as fit into a request, at least one."""

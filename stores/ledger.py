@@ -184,8 +184,11 @@ def markers_of(text: str, thread: str) -> list[LedgerMarker]:
     after it, and does not count.
     """
     found = []
-    for piece in split_entries(text):
-        entry = _parse(piece) if piece.replace("\r", "").endswith("\n\n") else None
+    beginning = f"<!-- longthread thread={_escape_id(thread)} "
+    for piece in split_entries(text) if beginning in text else ():
+        if beginning not in piece or not piece.replace("\r", "").endswith("\n\n"):
+            continue
+        entry = _parse(piece)
         if entry is not None and entry.marker is not None and entry.marker.thread == thread:
             found.append(entry.marker)
     return found
@@ -241,6 +244,8 @@ def _escape_id(text: str) -> str:
 
 
 def _unescape_id(text: str) -> str:
+    if "%" not in text:
+        return text
     try:
         return unquote(text, errors="surrogatepass")
     except UnicodeDecodeError:
