@@ -11,7 +11,13 @@ from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..stores.archive import archive_ledgers
 from ..stores.ledger_chunks import LedgerChunk, next_part
-from ..stores.maintenance import consumed_of, maintenance_due, new_ledger_text, record_maintenance
+from ..stores.maintenance import (
+    NewText,
+    consumed_of,
+    maintenance_due,
+    new_ledger_text,
+    record_maintenance,
+)
 from ..stores.memory_paths import Scope, memory_path
 from ..stores.retention import remove_older
 from ..stores.rewriting import rewrite_memory, settle_rewrite
@@ -156,8 +162,13 @@ class Maintenance:
         path, name, attempts = memory_path(scope), uuid.uuid4().hex, 0
         merging = Merging(self.policy, self.model, self.window or window)
         yield io(settle_rewrite, files, scope)
+        ends: dict[str, int] | None = None
         while True:
-            new = yield io(new_ledger_text, files, scope)
+            new: list[NewText] = yield io(new_ledger_text, files, scope)
+            if ends is None:
+                ends = {text.path: len(text.whole) for text in new}
+            # What is appended while this runs is for the next time: it has to come to an end.
+            new = [cut for text in new if (cut := text.until(ends.get(text.path, 0))) is not None]
             if not new:
                 return asked
             asked = True

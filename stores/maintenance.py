@@ -56,6 +56,10 @@ class NewText:
         """The new text."""
         return self.whole[self.start :]
 
+    def until(self, end: int) -> NewText | None:
+        """Return what of it stands before a place in the ledger; None if that is nothing."""
+        return NewText(self.path, self.whole[:end], self.start) if self.start < end else None
+
     def consumed(self, length: int | None = None) -> Consumed:
         """Return what to record once so many characters of the ledger (None: all) are taken in."""
         text = self.whole[:length]

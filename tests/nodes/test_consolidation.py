@@ -411,6 +411,23 @@ def during(at: Desk, change: Any) -> None:
     at.script.side["memory"] = memory
 
 
+def test_what_is_noted_meanwhile_is_for_the_next_time(tmp_path: Path, clock: Clock) -> None:
+    at = desk(tmp_path)
+
+    def memory(messages: list[BaseMessage]) -> str:
+        count = len(at.script.asked["memory"])
+        note(at, clock, f"Noted during {count}.")
+        return merge(messages)
+
+    at.script.side["memory"] = memory
+    note(at, clock, "First.")
+    at.consolidate()
+    assert len(at.script.asked["memory"]) == 1
+    at.script.side["memory"] = merge
+    at.consolidate()
+    assert (at.memory or "").count("\n") == 2
+
+
 def test_what_is_taken_away_meanwhile_stays_away(tmp_path: Path, clock: Clock) -> None:
     at = desk(tmp_path)
     at.files.write_text("MEMORY.md", OLD)
