@@ -30,6 +30,9 @@ log = logging.getLogger("longthread")
 
 EXIT_TIMEOUT = 20.0
 """Seconds that the exit of the process waits for work that is still to be done."""
+STUCK = 1_800.0
+"""Seconds after which a job is given up when others wait: it hangs on something that is gone, such
+as the event loop of an asynchronous store."""
 
 
 class BackgroundJob(Protocol):
@@ -58,6 +61,7 @@ class BackgroundWorker:
         self._changed = threading.Condition()
         self._pending: OrderedDict[Hashable, list[BackgroundJob]] = OrderedDict()
         self._running: tuple[Hashable, BackgroundJob] | None = None
+        self._began = 0.0
         self._thread: threading.Thread | None = None
         self._waiting: list[Callable[[], None]] = []
 
@@ -67,12 +71,23 @@ class BackgroundWorker:
             jobs = self._pending.setdefault(key, [])
             jobs[:] = [earlier for earlier in jobs if not job.covers(earlier)]
             jobs.append(job)
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(
-                    target=self._work, name="longthread-background", daemon=True
-                )
-                self._thread.start()
+            if self._running is not None and monotonic() - self._began > STUCK:
+                log.error("work in the background hangs since %g seconds: it is given up", STUCK)
+                self._running = self._thread = None
+            try:
+                self._start()
+            except RuntimeError:  # the process is about to end, or has all the threads it may have
+                jobs.remove(job)
+                if not jobs:
+                    del self._pending[key]
+                raise
             self._changed.notify_all()
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            thread = threading.Thread(target=self._work, name="longthread-background", daemon=True)
+            thread.start()  # it waits for the lock, so that it sees itself as the one that works
+            self._thread = thread
 
     def drain(self, timeout: float | None = None) -> bool:
         """Wait until nothing is left to do.
@@ -155,17 +170,21 @@ class BackgroundWorker:
             with self._changed:
                 while not self._pending:
                     self._changed.wait()
+                if self._thread is not threading.current_thread():
+                    return  # it was given up, and another one works
                 key, jobs = next(iter(self._pending.items()))
                 job = jobs.pop(0)
                 if not jobs:
                     del self._pending[key]
-                self._running = key, job
+                self._running, self._began = (key, job), monotonic()
             try:
                 contextvars.Context().run(job)
             except BaseException:  # whatever a job does, the next one has its turn
                 log.exception("work in the background failed")
             del job, jobs  # what they hold is not kept until the next one comes
             with self._changed:
+                if self._thread is not threading.current_thread():
+                    return
                 self._running = None
                 idle = [] if self._pending else self._waiting[:]
                 if idle:

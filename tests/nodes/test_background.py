@@ -90,6 +90,38 @@ def test_whatever_a_job_raises_the_next_one_has_its_turn(
     assert "work in the background failed" in caplog.text
 
 
+def test_a_job_that_hangs_is_given_up_when_another_one_comes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    worker, ran = BackgroundWorker(), []
+    gate = Gate(worker)
+    worker.submit(1, Job(lambda: ran.append("waits its turn")))
+    assert ran == []
+    monkeypatch.setattr(background, "STUCK", -1.0)
+    worker.submit(2, Job(lambda: ran.append("next")))
+    assert worker.drain(30)
+    assert ran == ["waits its turn", "next"]
+    assert "is given up" in caplog.text
+    gate.opened.set()  # it comes back: nobody minds
+    worker.submit(3, Job(lambda: ran.append("last")))
+    assert worker.drain(30)
+    assert ran[-1] == "last"
+
+
+def test_a_thread_that_cannot_be_started_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cannot(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    worker = BackgroundWorker()
+    monkeypatch.setattr(threading.Thread, "start", cannot)
+    with pytest.raises(RuntimeError, match="can't start"):
+        worker.submit(1, Job(lambda: None))
+    assert worker.pending == 0
+    assert worker.drain(0)
+
+
 def test_a_job_sees_nothing_of_the_context_it_was_left_in() -> None:
     worker, seen = BackgroundWorker(), []
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="empty")
