@@ -190,6 +190,7 @@ class Maintenance:
                 scope,
                 old,
                 text,
+                known=consumed,
                 consumed={**consumed, **taken},
                 run=name,
                 moment=moment,

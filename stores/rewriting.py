@@ -44,6 +44,7 @@ def rewrite_memory(
     base: str | None,
     text: str,
     *,
+    known: Consumed,
     consumed: Consumed,
     run: str,
     moment: datetime,
@@ -55,7 +56,8 @@ def rewrite_memory(
         scope: Whose MEMORY.md.
         base: The text that the new one was made from; None: there was no file.
         text: The new text.
-        consumed: What the new text has taken in of all ledgers.
+        known: What `base` had taken in of the ledgers.
+        consumed: What the new text has taken in of them.
         run: Names the consolidation: several rewrites of one are undone together.
         moment: Now.
 
@@ -70,7 +72,7 @@ def rewrite_memory(
     for _ in range(_ATTEMPTS):
         current = files.read_text(path)
         merged = brought_up_to_date(base, text, current)
-        if merged is None:
+        if merged is None or consumed_of(files, scope) != known:
             return False
         merged = well_formed(merged)
         if _put(files, scope, current, merged, consumed=consumed, run=run, moment=moment):
@@ -150,9 +152,12 @@ def brought_up_to_date(base: str | None, text: str, current: str | None) -> str 
     before, now = base or "", current or ""
     if now == before:
         return text
+    there = set(_names(text))
     tail = now[len(before) :]
     if now.startswith(before) and (not before or before.endswith("\n") or tail[0] == "\n"):
-        return (text if tail[0] == "\n" else _lines(text)) + tail
+        # Another consolidation may have added what this one has too: once is enough.
+        tail = "".join(part.text for part in split_memory(tail) if _name(part) not in there)
+        return (text if tail.startswith("\n") else _lines(text)) + tail
     old, new = Counter(_names(before)), Counter(_names(now))
     gone, left = old - new, new - old
     if current is None or gone.total() * 2 > old.total():
@@ -162,7 +167,7 @@ def brought_up_to_date(base: str | None, text: str, current: str | None) -> str 
         name = _name(part)
         if name is not None and left[name] > 0:
             left[name] -= 1
-            added.append(part.text)
+            added += [] if name in there else [part.text]
     kept = [part.text for part in split_memory(text) if _name(part) not in gone]
     return _lines("".join(kept)) + "".join(map(_lines, reversed(added)))
 
@@ -213,7 +218,9 @@ def _finish(files: ScopedWorkspace, scope: Scope, pending: Mapping[str, Any]) ->
 
     def finished(record: JsonRecord | None) -> JsonRecord:
         versions = list((record or {}).get("versions") or [])
-        if versions and versions[-1]["run"] == new["run"]:
+        if versions and versions[-1] == new:
+            pass  # somebody else, who took this for interrupted, was faster
+        elif versions and versions[-1]["run"] == new["run"]:
             # One consolidation in several steps: what was saved in between belongs to neither.
             first = versions.pop()
             saved = brought_up_to_date(first["after"], first["before"] or "", new["before"])

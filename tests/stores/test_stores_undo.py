@@ -34,9 +34,11 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalScope:
 def rewrite(files: LocalScope, text: str, run: str = "1", scope: Scope = "agent") -> bool:
     path = "MEMORY.md" if scope == "agent" else "global/MEMORY.md"
     base = files.read_text(path)
-    new = new_ledger_text(files, scope)
-    consumed = {**consumed_of(files, scope), **{k: v for n in new for k, v in n.consumed().items()}}
-    return rewrite_memory(files, scope, base, text, consumed=consumed, run=run, moment=MOMENT)
+    new, known = new_ledger_text(files, scope), consumed_of(files, scope)
+    consumed = {**known, **{k: v for n in new for k, v in n.consumed().items()}}
+    return rewrite_memory(
+        files, scope, base, text, known=known, consumed=consumed, run=run, moment=MOMENT
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,26 @@ def test_what_happened_to_the_file_meanwhile_happens_to_the_new_text(
     current: str | None, result: str | None
 ) -> None:
     assert brought_up_to_date(OLD, NEW, current) == result
+
+
+def test_what_two_consolidations_both_have_stands_there_once() -> None:
+    ours = OLD + "- New. <!-- 2026-03-02 -->\n"
+    for theirs in (OLD + "- new\n- Theirs.\n", OLD.replace("- One.\n", "") + "- New.\n"):
+        result = brought_up_to_date(OLD, ours, theirs) or ""
+        assert result.lower().count("new") == 1
+        assert result.count("Theirs.") == theirs.count("Theirs.")
+
+
+def test_whoever_comes_second_with_the_same_ledger_text_changes_nothing(files: LocalScope) -> None:
+    files.write_text("MEMORY.md", OLD)
+    files.write_text("memory/2026-03-02.md", "## 10:00\n- Four.\n")
+    known = consumed_of(files)
+    assert rewrite(files, OLD + "- Four.\n", run="theirs")
+    assert not rewrite_memory(
+        files, "agent", OLD, OLD + "- IV.\n", known=known, consumed={}, run="ours", moment=MOMENT
+    )
+    assert files.read_text("MEMORY.md") == OLD + "- Four.\n"
+    assert new_ledger_text(files) == []
 
 
 def test_a_file_that_came_to_be_meanwhile_stands_after_the_new_text() -> None:
