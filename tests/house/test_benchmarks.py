@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 TINY: dict[str, list[str]] = {
+    "checkpoint_bytes": [],
     "compaction_constants": ["--kinds", "coding", "--tokens", "2000"],
     "masking_constants": ["--kinds", "service", "--tokens", "600"],
     "opening": ["--lengths", "8", "--batch", "4", "--repeat", "1", "--unsealed"],
