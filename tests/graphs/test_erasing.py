@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from agents import Scripted, agent, calls, contents, say, thread
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -26,9 +27,11 @@ from longthread import (
     ThreadContext,
     ThreadJournal,
     ToolResultEvictionConfig,
+    aclose_thread,
     aerase_thread,
     aerase_user,
     agent_node,
+    aopen_checkpointer,
     create_agent_graph,
     drain,
     erase_thread,
@@ -376,3 +379,26 @@ def test_an_erasure_of_nothing_says_so(tmp_path: Path) -> None:
     assert erase_user(graph, "nobody").nothing
     with pytest.raises(LongthreadError, match="thread_id"):
         erase_thread(graph, {"configurable": {}})
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_asynchronous_checkpointers_are_erased_and_closed_as_well(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = f"sqlite:///{tmp_path}/threads.db"
+    if kind == "postgres":
+        url = request.getfixturevalue("postgres_url")
+    async with aopen_checkpointer(url, compress=False) as saver:
+        graph = agent(Scripted("the zebrafish"), tmp_path, checkpointer=saver)
+        for number in (1, 2, 3):  # an id need not be a text
+            config: RunnableConfig = {"configurable": {"thread_id": number}}
+            await graph.ainvoke(say("hi"), config)
+        assert await aclose_thread(graph, {"configurable": {"thread_id": 1}})
+        done = await aerase_thread(graph, {"configurable": {"thread_id": 1}})
+        assert done.threads == ("1",)
+        assert done.checkpoints > 0
+        rest = await aerase_user(graph, None)
+        assert rest.threads == ("2", "3")
+        assert (await aerase_user(graph, None)).nothing
+    home = House(graph, tmp_path, url)
+    assert home.places("zebrafish") == []
