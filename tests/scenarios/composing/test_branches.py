@@ -34,7 +34,7 @@ def _answer(messages: list[Any]) -> AIMessage:
     return AIMessage(f"{len(messages)} messages")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(steps)
 def test_the_agent_knows_the_past_of_its_branch_and_nothing_else(
     script: list[tuple[str, int]],
