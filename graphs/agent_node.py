@@ -36,7 +36,9 @@ def agent_node(
     own, inside the parent's thread and in the parent's checkpointer. A call hands in those messages
     of the parent that the journal does not have yet, and the parent gets the answer, with the
     node's name as its `name`. Interrupts, streaming, `Command`, time travel and drawing work as for
-    a subgraph that is added directly, which would store every message again in both graphs.
+    a subgraph that is added directly, which would store every message again in both graphs. (Where
+    the parent stores nothing before its end, `durability="exit"`, an agent on a branch begins anew
+    with the messages that the parent has.)
 
     Args:
         graph: What `create_agent_graph` or `build_agent_graph` returned. A checkpointer, store or

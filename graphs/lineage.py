@@ -8,6 +8,8 @@ walking back.
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from ..nodes.node import Effect, Steps
 __all__ = ["Checkpoints", "bound_of_branch", "was_rewritten_since"]
 
 _BATCH = 20
+_A_MOMENT = Effect(run=lambda: time.sleep(0.005), arun=lambda: asyncio.sleep(0.005))
 NOTHING = "0"
 """A bound that is smaller than the id of any checkpoint."""
 
@@ -50,7 +53,9 @@ class Checkpoints:
         return {"configurable": asked | ({"checkpoint_id": checkpoint} if checkpoint else {})}
 
 
-def bound_of_branch(stored: Checkpoints, namespace: str, outer: str, now: str) -> Steps[str]:
+def bound_of_branch(
+    stored: Checkpoints, namespace: str, outer: str, now: str, *, patience: int
+) -> Steps[str]:
     """Return an id: the newest checkpoint before it is where the branch has left the agent.
 
     Args:
@@ -58,8 +63,11 @@ def bound_of_branch(stored: Checkpoints, namespace: str, outer: str, now: str) -
         namespace: The agent's namespace.
         outer: The parent's.
         now: The parent's present checkpoint.
+        patience: How often to look again for a step of the parent that is still being written, 5 ms
+            apart. Where none is written before the end (0), the branch is not known, and the agent
+            begins anew with what the parent hands in.
     """
-    branch = _Branch(stored, outer, now)
+    branch = _Branch(stored, outer, now, patience)
     newest: CheckpointTuple | None = yield stored.get(namespace)
     candidates = [newest] if newest is not None else []
     while candidates:
@@ -85,9 +93,10 @@ def was_rewritten_since(stored: Checkpoints, outer: str, began: str, now: str) -
 class _Branch:
     """The checkpoints on the way to the parent's present one, looked up as far as is needed."""
 
-    def __init__(self, stored: Checkpoints, outer: str, now: str) -> None:
+    def __init__(self, stored: Checkpoints, outer: str, now: str, patience: int) -> None:
         self.stored = stored
         self.outer = outer
+        self.patience = patience
         self.known = {now}
         self.oldest: str | None = now
         self.begun = False
@@ -100,6 +109,11 @@ class _Branch:
 
     def _look_back(self) -> Steps[None]:
         at: CheckpointTuple | None = yield self.stored.get(self.outer, self.oldest)
+        while at is None and self.patience > 0:
+            # With LangGraph's own durability a step is written while the next one runs.
+            self.patience -= 1
+            yield _A_MOMENT
+            at = yield self.stored.get(self.outer, self.oldest)
         self.oldest = _before(at) if at is not None else None
         source = at.metadata.get("source") if at is not None else None
         # A fork does the tasks of the checkpoint before it anew; and where the branch begins with

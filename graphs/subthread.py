@@ -150,7 +150,10 @@ class Subthread:
         newest: CheckpointTuple | None = yield stored.get(self.namespace)
         again = newest is not None and newest.metadata.get(CALL) == values[TASK]
         if travels and not again:
-            bound = yield from bound_of_branch(stored, self.namespace, self.outer, self.now)
+            patience = 0 if values.get("__pregel_durability") == "exit" else 2_000
+            bound = yield from bound_of_branch(
+                stored, self.namespace, self.outer, self.now, patience=patience
+            )
             return self._with(__pregel_replay_state=type(travels)(bound))
         if newest is not None and not again:
             again = yield from self._was_begun(stored, newest)

@@ -1,15 +1,18 @@
-"""A parent that goes on, goes back, edits: the agent's journal is that of the branch."""
+"""A parent that goes on, goes back, edits, removes: the agent's journal is that of the branch."""
 
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from agents import Scripted, contents, say, thread
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, RemoveMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import MessagesState
 from parents import chain, inner, inside
 
@@ -17,7 +20,7 @@ from longthread import agent_node
 
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["say", "say", "back", "again", "edit"]),
+        st.sampled_from(["say", "say", "back", "again", "edit", "remove"]),
         st.integers(0, 20),
     ),
     min_size=3,
@@ -61,13 +64,16 @@ def test_the_agent_knows_the_past_of_its_branch_and_nothing_else(
                 assert contents(result["messages"])[-1] == journal[-1]
                 at = thread()
                 places.append((parent.get_state(thread()).config, journal))
-            elif what == "edit" and at == thread() and places:
+            elif what in ("edit", "remove") and at == thread() and places:
                 messages = parent.get_state(thread()).values["messages"]
                 chosen = messages[number % len(messages)] if messages else None
                 if chosen is None:
                     continue
-                edits[str(chosen.id)] = f"edited {count}"
-                change = chosen.model_copy(update={"content": f"edited {count}"})
+                change: Any = RemoveMessage(str(chosen.id))
+                edits.pop(str(chosen.id), None)
+                if what == "edit":
+                    edits[str(chosen.id)] = f"edited {count}"
+                    change = chosen.model_copy(update={"content": f"edited {count}"})
                 parent.update_state(thread(), {"messages": [change]}, as_node="helper")
             else:
                 text = f"said {count}"
@@ -81,3 +87,33 @@ def test_the_agent_knows_the_past_of_its_branch_and_nothing_else(
                 places.append((parent.get_state(thread()).config, journal))
                 now = contents(parent.get_state(inside("helper")).values["messages"])
                 assert now == journal
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_branch_is_found_however_the_parent_stores_its_steps(
+    durability: Any, slow: bool, tmp_path: Path
+) -> None:
+    class Slow(InMemorySaver):
+        """Takes its time to store a step of the parent."""
+
+        def put(self, config: Any, *args: Any) -> Any:
+            if slow and not config["configurable"].get("checkpoint_ns"):
+                time.sleep(0.02)
+            return super().put(config, *args)
+
+    node = agent_node(inner(Scripted(_answer), tmp_path))
+    parent = chain(Slow(), MessagesState, before=lambda state: {}, helper=node)
+    parent.invoke(say("said 0"), thread(), durability=durability)
+    first = parent.get_state(thread()).values["messages"][0]
+    change: Any = RemoveMessage(str(first.id))
+    parent.update_state(thread(), {"messages": [change]}, as_node="helper")
+    parent.invoke(say("said 1"), thread(), durability=durability)
+    rest = parent.get_state(thread()).config
+    parent.invoke(say("elsewhere"), thread(), durability=durability)
+    parent.invoke(say("said 2"), rest, durability=durability)
+    now = contents(parent.get_state(inside("helper")).values["messages"])
+    if durability == "exit":  # the branch is not known: the agent begins with what is handed in
+        assert now == ["1 messages", "said 1", "3 messages", "said 2", "4 messages"]
+    else:
+        assert now == ["said 0", "1 messages", "said 1", "3 messages", "said 2", "5 messages"]
