@@ -17,7 +17,7 @@ from .pages import page_by_char, page_by_line, text_chunks
 from .paths import shown
 from .places import Place, Places
 from .records import dump_record, load_record
-from .together import change_together, remove_file
+from .together import Changes, remove_file
 from .workspace import FileInfo, FileVersion, JsonRecord, TextPage
 
 __all__ = ["LocalScope"]
@@ -48,7 +48,9 @@ class LocalScope:
 
     def read_text(self, path: str) -> str | None:
         """Return the whole text, or None when there is no such file."""
-        return _read(self._places.file(path))
+        place = self._places.file(path)
+        self._settle(place)
+        return _read(place)
 
     def read_lines(
         self, path: str, offset: int = 0, limit: int = 2_000, max_chars: int = 100_000
@@ -105,7 +107,7 @@ class LocalScope:
         paths: Iterable[str],
         transform: Callable[[Mapping[str, str | None]], Mapping[str, str | None]],
     ) -> None:
-        """Change several files together, all of them or none (see `together.change_together`)."""
+        """Change several files together, all of them or none, also after a crash."""
         places = {path: self._places.file(path) for path in paths}
         with self._lock(*places.values()):
             old = {path: _read(place) for path, place in places.items()}
@@ -117,7 +119,7 @@ class LocalScope:
                     )
                 if text != old[path]:
                     changes[places[path]] = None if text is None else files.encode(text)
-            change_together(changes)
+            self._changes.make(changes)
 
     def delete(self, path: str) -> bool:
         """Remove a file, and the folders that this leaves empty; return whether there was one."""
@@ -185,7 +187,9 @@ class LocalScope:
 
     @contextlib.contextmanager
     def _chunks(self, path: str) -> Iterator[Iterator[str] | None]:
-        real = self._places.file(path).real
+        place = self._places.file(path)
+        self._settle(place)
+        real = place.real
         with files.disk_errors("read", real):
             descriptor = files.open_regular(real)
             if descriptor is None:
@@ -196,8 +200,30 @@ class LocalScope:
             finally:
                 os.close(descriptor)
 
-    def _lock(self, *places: Place) -> contextlib.AbstractContextManager[None]:
-        return hold_locks(self._places.locks, [place.real for place in places], self._lock_timeout)
+    @property
+    def _changes(self) -> Changes:
+        return Changes(self._places.root, self._places.changes, self._places.locks)
+
+    def _settle(self, place: Place) -> None:
+        """See to it that nobody who died has left the file half-way between two others.
+
+        Somebody alive may still be at it: then it is read as it is.
+        """
+        with contextlib.suppress(WorkspaceError):
+            self._changes.finish([place.real], 0)
+
+    @contextlib.contextmanager
+    def _lock(self, *places: Place) -> Iterator[None]:
+        paths = [place.real for place in places]
+        changes = self._changes
+        while True:
+            changes.finish(paths, self._lock_timeout)
+            with hold_locks(self._places.locks, paths, self._lock_timeout):
+                # Who held the locks until now may have died in the middle of a change.
+                if changes.unfinished(paths):
+                    continue
+                yield
+                return
 
 
 def _version(status: os.stat_result, moment: float) -> FileVersion:

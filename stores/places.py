@@ -59,6 +59,16 @@ class Places:
         """The folder of the lock files."""
         return os.path.join(os.path.realpath(self._root), HIDDEN, "locks")
 
+    @property
+    def changes(self) -> str:
+        """The folder of the notes on what is about to change in several files."""
+        return os.path.join(os.path.realpath(self._root), HIDDEN, "changes")
+
+    @property
+    def root(self) -> str:
+        """The workspace's folder, all links resolved."""
+        return os.path.realpath(self._root)
+
     def file(self, path: str) -> Place:
         """Find a file; `WorkspaceError` when the path is refused."""
         segments = split_path(path)
