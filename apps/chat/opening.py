@@ -6,6 +6,7 @@ import asyncio
 import io
 import logging
 import os
+import signal
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -68,6 +69,8 @@ def run_chat(options: Options) -> int:
     url = _url(options)
     tools = _tools(options, url)
     reader = Reader()
+    if reader.interactive:
+        _heed_ctrl_c()
     screen = _screen(reader)
     logger = logging.getLogger("longthread")
     handler = warnings_to(screen)
@@ -105,6 +108,12 @@ def run_chat(options: Options) -> int:
             logger.removeHandler(handler)
             runner.run(stack.aclose())
     return FAILED if session.failed and not reader.interactive else 0
+
+
+def _heed_ctrl_c() -> None:
+    """Undo what a script that starts programs in the background does: have them ignore Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _greet(session: Session) -> None:

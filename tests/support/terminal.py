@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
@@ -22,7 +23,9 @@ class Chat:
         options: Options of the command.
     """
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(
+        self, folder: Path, *options: str, before: Callable[[], None] | None = None
+    ) -> None:
         env = {k: v for k, v in os.environ.items() if not k.startswith("LONGTHREAD_")}
         self.child = pexpect.spawn(
             sys.executable,
@@ -32,6 +35,7 @@ class Chat:
             encoding="utf-8",
             dimensions=(40, 120),
             timeout=30,
+            preexec_fn=before,
         )
         self.child.delaybeforesend = None
         self.prompted()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from terminal import Chat
 
 from longthread.graphs.agent import create_agent_graph
@@ -21,8 +24,16 @@ def said(folder: Path, thread: str) -> list[str]:
     return [str(message.text) for message in state.values.get("messages", [])]
 
 
-def test_an_interrupted_turn_is_resumed_by_a_second_process(tmp_path: Path) -> None:
-    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+def ignoring_ctrl_c() -> None:
+    """What a script that starts programs in the background leaves them with."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.mark.parametrize("before", [None, ignoring_ctrl_c])
+def test_an_interrupted_turn_is_resumed_by_a_second_process(
+    before: Callable[[], None] | None, tmp_path: Path
+) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "work", before=before)
     assert "You said 9 characters: good day!" in chat.ask("good day!")
     chat.child.sendline("count to 300")
     chat.child.expect_exact("4 5 6 7")
