@@ -42,6 +42,8 @@ def test_every_example_of_the_readme_runs(
         examples["show_context"](graph, thread("1"))
         assert "It is sunny in Oslo." in capsys.readouterr().out
         graph.invoke(say("a longer question " * 50), thread("1"))
+        examples["picture"](graph, thread("1"), tmp_path / "context.png")
         examples["tidy"](graph, thread("1"))
         assert "messages summarised" in capsys.readouterr().out
+    assert (tmp_path / "context.png").stat().st_size > 5_000
     assert examples["model"].invoke("hi").content == "I was sent 1 messages."
