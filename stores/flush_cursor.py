@@ -23,6 +23,7 @@ from .ledger import (
     markers_of,
 )
 from .paths import safe_segment
+from .records import moment_in
 from .workspace import ScopedWorkspace
 
 __all__ = ["FlushCursor", "Place"]
@@ -72,7 +73,7 @@ class FlushCursor:
         record = self.files.read_json(self.name) or {}
         start = max((after(journal, *point) for point in _points(record)), default=0)
         today = ledger_path(moment)
-        last = _moment(record.get("at"))
+        last = moment_in(record.get("at"))
         texts = self._ledgers(min(last or moment, moment), max(last or moment, moment), today)
         markers = [m for text in texts.values() for m in markers_of(text, self.thread)]
         known = record.get("marker")
@@ -168,11 +169,3 @@ def _points(record: Mapping[str, Any]) -> list[tuple[str, int]]:
         and isinstance(point[0], str)
         and isinstance(point[1], int)
     ]
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return moment if moment is not None and moment.tzinfo is not None else None

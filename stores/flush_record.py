@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ..state.memory_config import FlushTrigger
+from .records import moment_in
 from .workspace import ScopedWorkspace
 
 __all__ = ["count_failed_flush", "flush_is_allowed", "record_flush"]
@@ -22,14 +23,8 @@ def flush_is_allowed(files: ScopedWorkspace, trigger: FlushTrigger, moment: date
     """
     if trigger.mode != "throttled":
         return trigger.mode == "always"
-    value = (files.read_json(_RECORD) or {}).get("last")
-    try:
-        last = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        last = None
-    if last is None or last.tzinfo is None:
-        return True
-    return moment - last >= trigger.gap or last > moment
+    last = moment_in((files.read_json(_RECORD) or {}).get("last"))
+    return last is None or moment - last >= trigger.gap or last > moment
 
 
 def record_flush(

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from .ledger import ledger_date
 from .memory_paths import Scope, memory_path
+from .records import moment_in
 from .workspace import ScopedWorkspace
 
 __all__ = [
@@ -75,7 +76,7 @@ def maintenance_due(
     files: ScopedWorkspace, moment: datetime, gap: timedelta, scope: Scope = "agent"
 ) -> bool:
     """Whether maintenance may run now: never yet, or at least `gap` ago (or in the future)."""
-    last = _moment((files.read_json(scoped_path(_RECORD, scope)) or {}).get("last"))
+    last = moment_in((files.read_json(scoped_path(_RECORD, scope)) or {}).get("last"))
     return last is None or moment - last >= gap or last > moment
 
 
@@ -177,11 +178,3 @@ def shorten_consumed(
 def digest_of(text: str) -> str:
     """Return the hash that names a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return moment if moment is not None and moment.tzinfo is not None else None

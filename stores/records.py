@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import datetime
 
 from ..state.errors import WorkspaceError
 from .paths import shown
 from .workspace import JsonRecord
 
-__all__ = ["dump_record", "load_record"]
+__all__ = ["dump_record", "load_record", "moment_in"]
 
 _log = logging.getLogger(__name__)
 
@@ -46,3 +47,12 @@ def dump_record(record: JsonRecord, name: str) -> bytes:
         raise WorkspaceError(
             f"record {shown(name)} cannot be written as JSON: {error}; keep to plain JSON values"
         ) from error
+
+
+def moment_in(value: object) -> datetime | None:
+    """Return the moment that a field of a record names, or None when it names none with a zone."""
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo is not None else None

@@ -16,6 +16,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from ...state.counting import text_of
 from ...state.text import clip_end, encodable
 from ..paths import safe_segment
+from ..records import moment_in
 from ..workspace import JsonRecord, ScopedWorkspace
 from .keys import ThreadKey
 
@@ -108,8 +109,8 @@ def read_record(files: ScopedWorkspace, name: str) -> ThreadRecord | None:
     return ThreadRecord(
         key,
         str(record.get("first_words") or ""),
-        _moment(record.get("created")),
-        _moment(record.get("updated")),
+        moment_in(record.get("created")),
+        moment_in(record.get("updated")),
         count if isinstance(count, int) else 0,
     )
 
@@ -136,11 +137,3 @@ def _key_in(record: Mapping[str, Any]) -> ThreadKey | None:
 
 def _text(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
-    return moment if moment is not None and moment.tzinfo is not None else None
