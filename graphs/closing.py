@@ -11,7 +11,6 @@ from langgraph.types import StateSnapshot
 
 from ..nodes.node import Effect, Steps, adrive, drive
 from ..state.errors import LongthreadError
-from ..stores.leases import released
 from .thread_access import agent_at, alone_on, state_of, thread_in
 
 __all__ = ["aclose_thread", "close_thread", "closing_steps"]
@@ -46,12 +45,7 @@ def closing_steps(graph: Any, config: RunnableConfig) -> Steps[bool]:
     """The core of `close_thread`, for callers that perform the effects themselves."""
     thread_id = thread_in(config)
     agent_at(graph, config)
-    lease = yield from alone_on(graph, thread_id)
-    try:
-        return (yield from _closed(graph, config, thread_id))
-    finally:
-        if lease is not None:
-            yield released(lease)
+    return (yield from alone_on(graph, thread_id, _closed(graph, config, thread_id)))
 
 
 def _closed(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[bool]:

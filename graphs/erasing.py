@@ -28,7 +28,7 @@ from ..stores.journal.forgetting import forget_all_threads, forget_in_journal
 from ..stores.journal.heads import StoredThread, stored_threads
 from ..stores.journal.saver_calls import get_tuple
 from ..stores.journal.stored import clean_log, delete_checkpoints, stored_keys
-from ..stores.leases import forget_thread_lease, released
+from ..stores.leases import forget_thread_lease
 from ..stores.workspace import Owner, Workspace
 from .thread_access import agent_at, alone_on, state_of, thread_in
 
@@ -140,18 +140,26 @@ def _erase_thread(
     if dry_run:
         found, _ = yield from _found(graph, saver, thread, context)
         return found
-    lease = yield from alone_on(graph, thread)
-    try:
-        result, parts = yield from _found(graph, saver, thread, context, quiet=True)
-        for part in parts:
-            files = part.recall.workspace.scoped(part.owner)
-            yield io(erase_remains, files, thread, part.remains)
-            yield from forget_in_journal(saver, files, part.owner, thread, scrub=not whole_user)
-        yield from delete_checkpoints(saver, thread)
-    finally:
-        if lease is not None:
-            yield released(lease)
+    work = _erased(graph, saver, thread, context, scrub=not whole_user)
+    result = yield from alone_on(graph, thread, work)
     yield io(forget_thread_lease, saver, thread)
+    return result
+
+
+def _erased(
+    graph: Any,
+    saver: BaseCheckpointSaver[Any],
+    thread: str,
+    context: ThreadContext | Mapping[str, Any] | None,
+    *,
+    scrub: bool,
+) -> Steps[ErasureResult]:
+    result, parts = yield from _found(graph, saver, thread, context, quiet=True)
+    for part in parts:
+        files = part.recall.workspace.scoped(part.owner)
+        yield io(erase_remains, files, thread, part.remains)
+        yield from forget_in_journal(saver, files, part.owner, thread, scrub=scrub)
+    yield from delete_checkpoints(saver, thread)
     return result
 
 

@@ -20,7 +20,6 @@ from ..state.decisions import Compaction
 from ..state.errors import LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
-from ..stores.leases import released
 from ..stores.workspace import Owner
 from .thread_access import agent_at, alone_on, checkpoint_in, state_of, thread_in
 
@@ -111,19 +110,7 @@ def compaction_steps(
     run = Run(config, runtime)
     yield from _flushed(agent, state, plan, run)
     record = yield from compaction.carried_out(plan, state, run)
-    lease = yield from alone_on(graph, thread_id)
-    try:
-        after: StateSnapshot = yield state_of(graph, config)
-        if checkpoint_in(after) != checkpoint_in(before):
-            raise LongthreadError(
-                f"thread {thread_id!r} moved on while its summary was made: nothing was written; "
-                "try again when it rests",
-                code="SESSION_BUSY",
-            )
-        yield _commit(graph, before, record, as_node)
-    finally:
-        if lease is not None:
-            yield released(lease)
+    yield from alone_on(graph, thread_id, _committed(graph, config, before, record, as_node))
     return result
 
 
@@ -179,9 +166,19 @@ def _flushed(agent: Any, state: dict[str, Any], plan: Plan, run: Run) -> Steps[N
     yield from flush.extracted(view, plan.cut.position, files, moment, run)
 
 
-def _commit(graph: Any, before: StateSnapshot, record: Compaction, as_node: str) -> Effect:
+def _committed(
+    graph: Any, config: RunnableConfig, before: StateSnapshot, record: Compaction, as_node: str
+) -> Steps[None]:
+    """Write the record, unless the thread has moved on since."""
+    after: StateSnapshot = yield state_of(graph, config)
+    if checkpoint_in(after) != checkpoint_in(before):
+        raise LongthreadError(
+            f"thread {thread_in(config)!r} moved on while its summary was made: nothing was "
+            "written; try again when it rests",
+            code="SESSION_BUSY",
+        )
     update: dict[str, Any] = {"compaction": Overwrite(record)}
-    return Effect(
+    yield Effect(
         run=lambda: graph.update_state(before.config, update, as_node=as_node),
         arun=lambda: graph.aupdate_state(before.config, update, as_node=as_node),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -13,9 +13,11 @@ from ..nodes.compaction import CompactionNode
 from ..nodes.intake import graph_path
 from ..nodes.node import Effect, Steps
 from ..state.errors import ConfigurationError, LongthreadError
-from ..stores.leases import Lease, lease_on
+from ..stores.leases import lease_on, released
 
 __all__ = ["agent_at", "alone_on", "checkpoint_in", "state_of", "thread_in"]
+
+T = TypeVar("T")
 
 
 def thread_in(config: RunnableConfig) -> str:
@@ -57,16 +59,20 @@ def state_of(graph: Any, config: RunnableConfig) -> Effect:
     return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
 
 
-def alone_on(graph: Any, thread_id: str) -> Steps[Lease | None]:
-    """Take the lease on a thread in a graph's own checkpointer, if it has one.
+def alone_on(graph: Any, thread_id: str, work: Steps[T]) -> Steps[T]:
+    """Do something while nobody else works on a thread, if the graph has its own checkpointer.
 
     Raises:
         LongthreadError: Somebody is working on the thread (code `SESSION_BUSY`).
     """
     saver = getattr(graph, "checkpointer", None)
     if not isinstance(saver, BaseCheckpointSaver):
-        return None
-    return (yield from lease_on(saver, thread_id))
+        return (yield from work)
+    lease = yield from lease_on(saver, thread_id)
+    try:
+        return (yield from work)
+    finally:
+        yield released(lease)
 
 
 def checkpoint_in(snapshot: StateSnapshot) -> str | None:
