@@ -12,7 +12,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import StateSnapshot
 from typing_extensions import TypedDict
 
-from ..nodes.node import Effect, Node, Run, Steps, Update
+from ..nodes.node import Node, Run, Steps, Update
 from ..nodes.summariser import SummaryRefused
 from ..state.channels import ThreadContext
 from ..state.errors import ConfigurationError, LongthreadError
@@ -20,6 +20,7 @@ from .agent import context_policy
 from .compiled import AgentGraph
 from .manual_compaction import compaction_steps
 from .sessions import Session, session_of, status_of
+from .thread_access import state_of
 
 __all__ = [
     "CompactionGraph",
@@ -99,10 +100,7 @@ class _CompactThread(Node):
             bool(state.get("dry_run")),
             run.runtime,
         )
-        snapshot: StateSnapshot = yield Effect(
-            run=lambda: self.agent.get_state(config),
-            arun=lambda: self.agent.aget_state(config),
-        )
+        snapshot: StateSnapshot = yield state_of(self.agent, config)
         return {
             "thread_id": result.thread_id,
             "compacted_count": result.compacted_count,

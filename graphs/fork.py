@@ -17,6 +17,7 @@ from ..state.errors import ConfigurationError, LongthreadError
 from ..stores.flush_cursor import FlushCursor
 from ..stores.journal import ThreadKey, register_thread
 from ..stores.workspace import Owner, ScopedWorkspace
+from .thread_access import state_of
 
 __all__ = ["afork_thread", "fork_thread"]
 
@@ -67,12 +68,12 @@ def _steps(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[Runnable
     if not isinstance(node, RecallNode):
         raise ConfigurationError(f"graph={graph!r}: not a graph made by create_agent_graph")
     new: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-    before: StateSnapshot = yield _state(graph, config)
+    before: StateSnapshot = yield state_of(graph, config)
     if not (before.values or {}).get("messages"):
         raise LongthreadError(
             f"there is no thread {old_id!r} with messages in it", code="SESSION_NOT_FOUND"
         )
-    if (yield _state(graph, new)).created_at is not None:
+    if (yield state_of(graph, new)).created_at is not None:
         raise LongthreadError(
             f"there is a thread {thread_id!r} already: fork to another id", code="SESSION_EXISTS"
         )
@@ -128,10 +129,6 @@ def _recorded(files: ScopedWorkspace, old: str, new: str, values: dict[str, Any]
         count=older + len(messages),
         moment=datetime.now(UTC),
     )
-
-
-def _state(graph: Any, config: RunnableConfig) -> Effect:
-    return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
 
 
 def _update(graph: Any, config: RunnableConfig, values: dict[str, Any], as_node: str) -> Effect:

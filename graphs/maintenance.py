@@ -19,12 +19,12 @@ from typing_extensions import TypedDict
 from ..nodes.consolidation import ConsolidationNode
 from ..nodes.identity import now, owner_of
 from ..nodes.maintenance import Maintained, Maintenance
-from ..nodes.node import Effect, Node, Run, Steps, Update, adrive, drive, io
+from ..nodes.node import Node, Run, Steps, Update, adrive, drive, io
 from ..state.channels import ThreadContext
 from ..state.errors import LongthreadError
 from ..stores.workspace import Owner
 from .compiled import AgentGraph
-from .thread_access import agent_at
+from .thread_access import agent_at, state_of
 
 __all__ = [
     "MaintenanceInput",
@@ -107,9 +107,7 @@ def _on_demand(
 def _owner_of_thread(graph: Any, config: RunnableConfig, default: Owner) -> Steps[Owner]:
     if getattr(graph, "checkpointer", None) in (None, False):
         return default
-    snapshot = yield Effect(
-        run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config)
-    )
+    snapshot = yield state_of(graph, config)
     recorded = (snapshot.values or {}).get("owner")
     return Owner(recorded["user"], recorded["agent"]) if recorded else default
 
