@@ -11,7 +11,7 @@ from langgraph.types import Overwrite, StateSnapshot
 
 from ..nodes.node import Effect, Steps, adrive, drive, io
 from ..nodes.recall import RecallNode
-from ..state.channels import ThreadState
+from ..state.channels import DELTA_CHANNELS, ThreadState
 from ..state.decisions import Sealed
 from ..state.errors import ConfigurationError, LongthreadError
 from ..stores.flush_cursor import FlushCursor
@@ -21,8 +21,6 @@ from .thread_access import state_of
 
 __all__ = ["afork_thread", "fork_thread"]
 
-# Stored as what was added to them: written whole, none of them makes opening the fork replay.
-_WHOLE = ("messages", "evictions", "compaction", "sealed", "memory", "rolling")
 # Forgotten after a step anyway.
 _PASSING = ("fresh_results", "maintenance", "overflow")
 
@@ -87,8 +85,9 @@ def _steps(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[Runnable
 def _copied(before: StateSnapshot) -> dict[str, Any]:
     """Return the update that makes an empty thread this one."""
     ours = ThreadState.__annotations__
+    # Written whole, no channel makes opening the fork replay what was added to it.
     return {
-        name: Overwrite(value) if name in _WHOLE else value
+        name: Overwrite(value) if name in DELTA_CHANNELS else value
         for name, value in before.values.items()
         if name not in _PASSING and (value is not None or name not in ours)
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from langgraph.types import Overwrite
 
+from ..state.channels import DELTA_CHANNELS
 from ..state.decisions import Sealed
 from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
@@ -21,10 +22,6 @@ from .node import Node, Run, Steps, Update, io
 __all__ = ["SealNode"]
 
 log = logging.getLogger("longthread")
-
-# Channels that are stored as what was added to them. Written whole, none of them makes opening the
-# thread go back to before this step any more.
-_WHOLE = ("messages", "evictions", "compaction", "sealed", "memory", "rolling")
 
 
 class SealNode(Node):
@@ -63,5 +60,6 @@ class SealNode(Node):
             return {}
         run.emit("seal", messages=len(plan.messages), sealed=sealed["count"])
         update = sealed_update(view, state, plan, sealed)
-        whole = {name: update.get(name) or state.get(name) or {} for name in _WHOLE}
+        # Written whole, none of them makes opening the thread go back to before this step any more.
+        whole = {name: update.get(name) or state.get(name) or {} for name in DELTA_CHANNELS}
         return {**update, **{name: Overwrite(value) for name, value in whole.items()}}

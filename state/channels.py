@@ -27,7 +27,14 @@ from .decisions import (
 )
 from .journal import append_messages
 
-__all__ = ["Messages", "ThreadContext", "ThreadInput", "ThreadOutput", "ThreadState"]
+__all__ = [
+    "DELTA_CHANNELS",
+    "Messages",
+    "ThreadContext",
+    "ThreadInput",
+    "ThreadOutput",
+    "ThreadState",
+]
 
 SNAPSHOT_FREQUENCY = 5_000
 """Writes between two full copies of a channel. At 50, a long thread is stored hundreds of times."""
@@ -115,6 +122,10 @@ class ThreadState(TypedDict, total=False):
     closed: bool
     structured_response: Any
     structured_for: str
+
+
+DELTA_CHANNELS = ("messages", "evictions", "compaction", "sealed", "memory", "rolling")
+"""Channels of `ThreadState` that are stored as what was added to them."""
 
 
 @dataclass(frozen=True, kw_only=True)
