@@ -12,8 +12,8 @@ from langgraph.types import Overwrite, StateSnapshot
 from ..nodes.node import Effect, Steps, adrive, drive, io
 from ..nodes.recall import RecallNode
 from ..state.channels import DELTA_CHANNELS, ThreadState
-from ..state.decisions import Sealed
 from ..state.errors import ConfigurationError, LongthreadError
+from ..state.sealing import count_messages
 from ..stores.flush_cursor import FlushCursor
 from ..stores.journal import ThreadKey, register_thread
 from ..stores.workspace import Owner, ScopedWorkspace
@@ -118,14 +118,12 @@ def _has_open_calls(messages: list[Any]) -> bool:
 def _recorded(files: ScopedWorkspace, old: str, new: str, values: dict[str, Any]) -> None:
     """Copy what the workspace knows of the thread."""
     FlushCursor(files, old).copy_to(new)
-    sealed: Sealed | None = values.get("sealed") or None
-    older = sealed["count"] - len(sealed["kept"]) if sealed else 0
     messages = values["messages"]
     register_thread(
         files,
         ThreadKey(new, ""),
         messages=messages,
-        count=older + len(messages),
+        count=count_messages(len(messages), values.get("sealed")),
         moment=datetime.now(UTC),
     )
 

@@ -9,6 +9,7 @@ from langgraph.types import StateSnapshot
 
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
+from ..state.sealing import count_messages
 
 __all__ = ["Session", "Status", "session_of", "status_of"]
 
@@ -58,12 +59,11 @@ def session_of(
         agent: The name of its agent.
     """
     view = view_context(state, policy)
-    sealed: Any = state.get("sealed") or {}
     return Session(
         id=thread_id,
         agent=agent,
         status="closed" if state.get("closed") else status,
-        message_count=sealed.get("count", 0) - len(sealed.get("kept", ())) + len(view.journal),
+        message_count=count_messages(len(view.journal), state.get("sealed")),
         summary=view.decisions.summary or None,
         size=view.decisions.size,
         context_size=view.tokens,

@@ -9,8 +9,9 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage
 
-from ..state.decisions import Sealed, ThreadOwner
+from ..state.decisions import ThreadOwner
 from ..state.errors import WorkspaceError
+from ..state.sealing import count_messages
 from ..stores.journal import ThreadKey, register_thread
 from ..stores.workspace import Workspace
 from .identity import owner_of
@@ -46,15 +47,13 @@ def registration(
     recorded = state.get("owner")
     if recorded is None or recorded == mine:
         messages: Sequence[AnyMessage] = state.get("messages") or []
-        sealed: Sealed | None = state.get("sealed") or None
-        older = sealed["count"] - len(sealed["kept"]) if sealed else 0
         try:
             yield io(
                 register_thread,
                 workspace.scoped(owner),
                 key,
                 messages=messages,
-                count=older + len(messages),
+                count=count_messages(len(messages), state.get("sealed")),
                 moment=datetime.now(UTC),
             )
         except WorkspaceError as error:

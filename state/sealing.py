@@ -18,7 +18,14 @@ from .decisions import Compaction, Eviction, OverflowState, Sealed, Usage
 from .journal import Journal
 from .projection import ContextView, view_context
 
-__all__ = ["Sealing", "plan_sealing", "seal_is_due", "sealed_update", "whole_journal"]
+__all__ = [
+    "Sealing",
+    "count_messages",
+    "plan_sealing",
+    "seal_is_due",
+    "sealed_update",
+    "whole_journal",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,11 @@ def sealed_update(
     if usage:
         update["usage"] = usage
     return update
+
+
+def count_messages(live: int, sealed: Sealed | None) -> int:
+    """Return how many messages a journal holds: so many live ones, and the sealed ones."""
+    return live + (sealed["count"] - len(sealed["kept"]) if sealed else 0)
 
 
 def whole_journal(
