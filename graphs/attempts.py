@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from time import monotonic
+from types import TracebackType
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler
@@ -92,8 +93,9 @@ class Rests:
 class Attempts:
     """The attempts of one call, in order.
 
-    Iterating yields each candidate that may be asked. `goes_on(error)` says whether the next one
-    may be: only after an outage, and never once something of the answer has been shown.
+    Iterating yields each candidate that may be asked; it is asked inside `with attempts:`. There an
+    error ends in the next candidate's turn, if `goes_on(error)` says so: only after an outage, and
+    never once something of the answer has been shown.
     """
 
     candidates: Sequence[Candidate]
@@ -111,6 +113,18 @@ class Attempts:
         for at, candidate in enumerate(self.candidates):
             self._at = at
             yield candidate
+
+    def __enter__(self) -> None:
+        """Begin to ask the candidate whose turn it is."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        """Keep an error to itself if the next candidate may be asked."""
+        return isinstance(error, Exception) and self.goes_on(error)
 
     def config(self, config: RunnableConfig | None) -> RunnableConfig:
         """Return the configuration for an attempt: it watches what is shown."""
@@ -174,12 +188,9 @@ def ask(
 ) -> Any:
     """Ask one candidate after the other, as the attempts allow."""
     for candidate in attempts:
-        try:
+        with attempts:
             answer = candidate.runnable.invoke(input, attempts.config(config), **kwargs)
             return attempts.complete(answer)
-        except Exception as error:
-            if not attempts.goes_on(error):
-                raise
     raise AssertionError("there is a candidate")
 
 
@@ -188,12 +199,9 @@ async def aask(
 ) -> Any:
     """Do what `ask` does, asynchronously."""
     for candidate in attempts:
-        try:
+        with attempts:
             answer = await candidate.runnable.ainvoke(input, attempts.config(config), **kwargs)
             return attempts.complete(answer)
-        except Exception as error:
-            if not attempts.goes_on(error):
-                raise
     raise AssertionError("there is a candidate")
 
 
@@ -202,7 +210,7 @@ def stream_from(
 ) -> Iterator[Any]:
     """Stream from one candidate after the other, as the attempts allow."""
     for candidate in attempts:
-        try:
+        with attempts:
             ended = False
             chunks: Any = candidate.runnable.stream(input, attempts.config(config), **kwargs)
             with closing(chunks):  # whoever stops listening stops the request
@@ -211,9 +219,6 @@ def stream_from(
                     yield attempts.passed_on(chunk)
             attempts.check_end(ended)
             return
-        except Exception as error:
-            if not attempts.goes_on(error):
-                raise
 
 
 async def astream_from(
@@ -221,7 +226,7 @@ async def astream_from(
 ) -> AsyncIterator[Any]:
     """Do what `stream_from` does, asynchronously."""
     for candidate in attempts:
-        try:
+        with attempts:
             ended = False
             chunks: Any = candidate.runnable.astream(input, attempts.config(config), **kwargs)
             async with aclosing(chunks):
@@ -230,9 +235,6 @@ async def astream_from(
                     yield attempts.passed_on(chunk)
             attempts.check_end(ended)
             return
-        except Exception as error:
-            if not attempts.goes_on(error):
-                raise
 
 
 def _kind(error: Exception) -> str:

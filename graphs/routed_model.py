@@ -198,11 +198,8 @@ class RoutedModel(BaseChatModel):
         attempts = self._attempts()
         for candidate in attempts:
             model = cast(BaseChatModel, candidate.runnable)
-            try:
+            with attempts:
                 return model._generate(messages, stop, run_manager, **kwargs)
-            except Exception as error:
-                if not attempts.goes_on(error):
-                    raise
         raise AssertionError("there is a candidate")
 
     async def _agenerate(
@@ -215,11 +212,8 @@ class RoutedModel(BaseChatModel):
         attempts = self._attempts()
         for candidate in attempts:
             model = cast(BaseChatModel, candidate.runnable)
-            try:
+            with attempts:
                 return await model._agenerate(messages, stop, run_manager, **kwargs)
-            except Exception as error:
-                if not attempts.goes_on(error):
-                    raise
         raise AssertionError("there is a candidate")
 
     def _stream(
@@ -232,14 +226,11 @@ class RoutedModel(BaseChatModel):
         attempts = self._attempts()
         for candidate in attempts:
             model = cast(BaseChatModel, candidate.runnable)
-            try:
+            with attempts:
                 for chunk in model._stream(messages, stop, run_manager, **kwargs):
                     attempts.passed_on(chunk.message)
                     yield chunk
                 return
-            except Exception as error:
-                if not attempts.goes_on(error):
-                    raise
 
     async def _astream(
         self,
@@ -251,14 +242,11 @@ class RoutedModel(BaseChatModel):
         attempts = self._attempts()
         for candidate in attempts:
             model = cast(BaseChatModel, candidate.runnable)
-            try:
+            with attempts:
                 async for chunk in model._astream(messages, stop, run_manager, **kwargs):
                     attempts.passed_on(chunk.message)
                     yield chunk
                 return
-            except Exception as error:
-                if not attempts.goes_on(error):
-                    raise
 
     def _attempts(self) -> Attempts:
         return Attempts(self.candidates, self.secrets, self.rests)
