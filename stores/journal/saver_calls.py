@@ -11,7 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..effects import Effect
 
-__all__ = ["get_tuple", "list_all", "read_deltas", "unwrapped"]
+__all__ = ["delete_thread", "get_tuple", "list_all", "read_deltas", "unwrapped"]
 
 
 def get_tuple(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> Effect:
@@ -31,14 +31,20 @@ def read_deltas(
     )
 
 
-def list_all(saver: BaseCheckpointSaver[Any]) -> Effect:
-    """An effect: every checkpoint of every thread. Slow: only for what knows no better way."""
+def list_all(saver: BaseCheckpointSaver[Any], config: RunnableConfig | None = None) -> Effect:
+    """An effect: every checkpoint of a thread, or of all. Slow: for what knows no better way."""
     saver = unwrapped(saver)
 
     async def alist() -> list[CheckpointTuple]:
-        return [stored async for stored in saver.alist(None)]
+        return [stored async for stored in saver.alist(config)]
 
-    return _either(lambda: list(saver.list(None)), alist)
+    return _either(lambda: list(saver.list(config)), alist)
+
+
+def delete_thread(saver: BaseCheckpointSaver[Any], thread_id: str) -> Effect:
+    """An effect: remove every checkpoint of a thread."""
+    saver = unwrapped(saver)
+    return _either(lambda: saver.delete_thread(thread_id), lambda: saver.adelete_thread(thread_id))
 
 
 def unwrapped(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:

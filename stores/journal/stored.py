@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
-from ..effects import Effect, Steps
+from ..effects import Steps
 from .keys import ThreadKey, is_lasting
+from .saver_calls import delete_thread, list_all
 from .scripts import Script, dialect_of, run_script
 
 __all__ = ["clean_log", "delete_checkpoints", "stored_keys"]
@@ -23,7 +23,8 @@ def stored_keys(saver: BaseCheckpointSaver[Any], thread_id: str) -> Steps[dict[T
     if dialect_of(saver) is not None:
         rows = yield run_script(saver, lambda: _namespaces(saver, thread_id))
     else:
-        rows = [(ns, 1) for ns in (yield _listed(saver, thread_id))]
+        asked: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+        rows = [(_namespace(one), 1) for one in (yield list_all(saver, asked))]
     found: dict[ThreadKey, int] = {}
     for namespace, count in rows:
         key = ThreadKey(thread_id, namespace if is_lasting(namespace) else "")
@@ -35,14 +36,7 @@ def delete_checkpoints(saver: BaseCheckpointSaver[Any], thread_id: str) -> Steps
     """Remove everything that a checkpointer holds of a thread, from SQLite's file as well."""
     if dialect_of(saver) == "sqlite":
         yield run_script(saver, _overwriting)
-
-    async def adelete() -> None:
-        try:
-            await saver.adelete_thread(thread_id)
-        except NotImplementedError:
-            await asyncio.to_thread(saver.delete_thread, thread_id)
-
-    yield Effect(run=lambda: saver.delete_thread(thread_id), arun=adelete)
+    yield delete_thread(saver, thread_id)
     yield from clean_log(saver)
 
 
@@ -69,18 +63,6 @@ def _overwriting() -> Script[None]:
 
 def _without_log() -> Script[None]:
     yield "PRAGMA wal_checkpoint(TRUNCATE)", ()
-
-
-def _listed(saver: BaseCheckpointSaver[Any], thread_id: str) -> Effect:
-    asked: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-
-    async def alisted() -> list[str]:
-        try:
-            return [_namespace(stored) async for stored in saver.alist(asked)]
-        except NotImplementedError:
-            return await asyncio.to_thread(lambda: list(map(_namespace, saver.list(asked))))
-
-    return Effect(run=lambda: list(map(_namespace, saver.list(asked))), arun=alisted)
 
 
 def _namespace(stored: CheckpointTuple) -> str:
