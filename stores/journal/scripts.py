@@ -26,10 +26,10 @@ Script = Generator[tuple[str, Sequence[Any]], list[tuple[Any, ...]], T]
 """Yields statements and their parameters, is sent their rows, returns a T."""
 
 _HOMES = {
-    "langgraph.checkpoint.sqlite": ("SqliteSaver", "sqlite"),
-    "langgraph.checkpoint.sqlite.aio": ("AsyncSqliteSaver", "sqlite"),
-    "langgraph.checkpoint.postgres": ("PostgresSaver", "postgres"),
-    "langgraph.checkpoint.postgres.aio": ("AsyncPostgresSaver", "postgres"),
+    "langgraph.checkpoint.sqlite": "SqliteSaver",
+    "langgraph.checkpoint.sqlite.aio": "AsyncSqliteSaver",
+    "langgraph.checkpoint.postgres": "PostgresSaver",
+    "langgraph.checkpoint.postgres.aio": "AsyncPostgresSaver",
 }
 
 
@@ -75,7 +75,7 @@ def run_script(
 
 def _kind(saver: BaseCheckpointSaver[Any]) -> str | None:
     saver = unwrapped(saver)
-    for module, (name, _) in _HOMES.items():
+    for module, name in _HOMES.items():
         # What was never imported has no instances, and need not be installed.
         known = getattr(sys.modules.get(module), name, None)
         if known is not None and isinstance(saver, known):
