@@ -14,7 +14,7 @@ from ..workspace import Owner, ScopedWorkspace
 from .index import IndexUnavailable, SearchIndex
 from .keys import ThreadKey
 from .postgres_index import PostgresIndex
-from .registry import forget_thread, read_record, record_names
+from .registry import forget_thread, read_records
 from .scripts import dialect_of
 from .sqlite_file import index_file
 from .sqlite_index import SqliteIndex
@@ -26,8 +26,7 @@ log = logging.getLogger("longthread")
 
 def registered_keys(files: ScopedWorkspace, thread_id: str) -> list[ThreadKey]:
     """Return the journals of a thread that an owner's registry has."""
-    records = (read_record(files, name) for name in record_names(files))
-    return [r.key for r in records if r is not None and r.key.thread_id == thread_id]
+    return [record.key for record in read_records(files) if record.key.thread_id == thread_id]
 
 
 def forget_in_journal(

@@ -21,7 +21,14 @@ from .keys import ThreadKey, moment_of
 from .pages import read_page
 from .postgres_index import PostgresIndex
 from .reading import all_messages, newest_checkpoint, read_journal
-from .registry import ThreadRecord, first_words, read_record, record_names, register_thread
+from .registry import (
+    ThreadRecord,
+    first_words,
+    read_record,
+    read_records,
+    record_names,
+    register_thread,
+)
 from .results import HistoryPage, Reindexed, ThreadHit, ThreadInfo
 from .scripts import dialect_of
 from .sqlite_file import index_file, memory_file
@@ -178,8 +185,7 @@ class OwnedThreads:
         return [self._keys[name] for name in names if name in self._keys]
 
     def _records(self) -> dict[ThreadKey, ThreadRecord]:
-        records = (read_record(self._files, name) for name in record_names(self._files))
-        return {record.key: record for record in records if record is not None}
+        return {record.key: record for record in read_records(self._files)}
 
     def _registered_late(self, key: ThreadKey) -> Steps[ThreadRecord]:
         """Write the record of a thread that another workspace, or nobody, has registered."""

@@ -6,7 +6,7 @@ checkpointer too, whose it is included, and `ThreadJournal.reindex` writes it an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -25,6 +25,7 @@ __all__ = [
     "first_words",
     "forget_thread",
     "read_record",
+    "read_records",
     "record_names",
     "register_thread",
 ]
@@ -97,6 +98,14 @@ def forget_thread(files: ScopedWorkspace, key: ThreadKey) -> None:
 def record_names(files: ScopedWorkspace) -> list[str]:
     """Return the names of all records."""
     return files.list_json(_FOLDER)
+
+
+def read_records(files: ScopedWorkspace) -> Iterator[ThreadRecord]:
+    """Yield every record that can be read."""
+    for name in record_names(files):
+        record = read_record(files, name)
+        if record is not None:
+            yield record
 
 
 def read_record(files: ScopedWorkspace, name: str) -> ThreadRecord | None:
