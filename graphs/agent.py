@@ -37,7 +37,7 @@ from ..state.config import (
 )
 from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy, SystemPrompt
-from ..stores.local import LocalWorkspace
+from ..stores.local import workspace_at
 from ..stores.workspace import Owner, Workspace
 from .arguments import (
     check_prompt,
@@ -204,11 +204,7 @@ def build_agent_graph(
     check_prompt(system_prompt)
     check_reference(reference)
     main = setup.models.main(model)
-    files = (
-        workspace
-        if isinstance(workspace, Workspace)
-        else LocalWorkspace(workspace or ".longthread")
-    )
+    files = workspace_at(workspace)
     files.scoped(Owner(None, name))  # a name that cannot be used is an error now, not in a call
     bound = checked_tools(tools)
     can_call = can_call_tools(main)

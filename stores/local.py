@@ -17,9 +17,9 @@ from .files import disk_errors
 from .local_scope import LocalScope
 from .paths import HIDDEN, check_segment, safe_segment, shown
 from .places import Places
-from .workspace import Owner
+from .workspace import Owner, Workspace
 
-__all__ = ["LocalWorkspace"]
+__all__ = ["LocalWorkspace", "workspace_at"]
 
 _NO_USER = "_default"
 
@@ -99,6 +99,11 @@ class LocalWorkspace:
             os.rename(folder, trash)
             shutil.rmtree(trash)
         return True
+
+
+def workspace_at(given: str | os.PathLike[str] | Workspace | None) -> Workspace:
+    """Return the workspace that an argument means: itself, a folder, or None for `.longthread/`."""
+    return given if isinstance(given, Workspace) else LocalWorkspace(given or ".longthread")
 
 
 def _user_segment(user: str | None) -> str:

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ..effects import adrive, drive
-from ..local import LocalWorkspace
+from ..local import workspace_at
 from ..matching import MatchMode
 from ..workspace import Owner, Workspace
 from .owned import OwnedThreads
@@ -47,11 +47,7 @@ class ThreadJournal:
         agent: str = "agent",
     ) -> None:
         self._saver = checkpointer
-        self._workspace = (
-            workspace
-            if isinstance(workspace, Workspace)
-            else LocalWorkspace(workspace or ".longthread")
-        )
+        self._workspace = workspace_at(workspace)
         self._user = user
         self._agent = agent
         self._owned: dict[Owner, OwnedThreads] = {}
