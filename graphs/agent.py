@@ -26,6 +26,7 @@ from ..nodes.recall import RecallNode, Reference
 from ..nodes.seal import SealNode
 from ..nodes.summariser import Summariser
 from ..nodes.tool_calls import ToolsNode
+from ..nodes.tools.own_tool import page_chars_of
 from ..nodes.tools.read_file import read_file_tool
 from ..state.channels import ThreadContext, ThreadState
 from ..state.config import (
@@ -214,11 +215,13 @@ def build_agent_graph(
     read_tool = None
     if eviction is not None and can_call:
         read_tool = free_name("read_file", bound)
-        # A page must not be oversized itself: an eighth of the window, at four characters a token.
-        page = max(1_000, min(20_000, window // 2))
         bound.append(
             read_file_tool(
-                files, agent=name, page_chars=page, page_tokens=window // 8, name=read_tool
+                files,
+                agent=name,
+                page_chars=page_chars_of(window),
+                page_tokens=window // 8,
+                name=read_tool,
             )
         )
     asked = memory if can_call else None

@@ -12,6 +12,7 @@ from ..nodes.tools.memory_get import memory_get_tool
 from ..nodes.tools.memory_read import memory_read_tool
 from ..nodes.tools.memory_save import memory_save_tool
 from ..nodes.tools.memory_search import memory_search_tool
+from ..nodes.tools.own_tool import page_chars_of
 from ..state.config import MemoryConfig
 from ..stores.workspace import Workspace
 from .tool_names import free_name
@@ -84,8 +85,7 @@ def memory_tools(
         memory_get_tool(
             workspace,
             agent=agent,
-            # As for `read_file`: at four characters a token.
-            page_chars=max(1_000, min(20_000, window // 2)),
+            page_chars=page_chars_of(window),
             page_tokens=page,
             name=get_tool,
         ),

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 
 from ..nodes.tools.own_threads import OwnThreads
+from ..nodes.tools.own_tool import page_chars_of
 from ..nodes.tools.thread_history import thread_history_tool
 from ..nodes.tools.thread_search import thread_search_tool
 from ..state.config import MemoryConfig
@@ -50,8 +51,7 @@ def thread_tools(
         ),
         "thread_history": thread_history_tool(
             threads,
-            # As for `read_file`: at four characters a token.
-            page_chars=max(1_000, min(20_000, window // 2)),
+            page_chars=page_chars_of(window),
             page_tokens=window // 8,
             name=history,
         ),

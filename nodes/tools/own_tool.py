@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_snake
 from ...state.errors import LongthreadError
 from ..node import Run
 
-__all__ = ["MatchModeArgument", "ScopeArgument", "own_tool"]
+__all__ = ["MatchModeArgument", "ScopeArgument", "own_tool", "page_chars_of"]
 
 # LangGraph hands its runtime only to a parameter whose annotation is nothing but `ToolRuntime`.
 _OUTSIDE = cast(ToolRuntime, None)
@@ -25,6 +25,14 @@ MatchModeArgument = Annotated[
 
 ScopeArgument = Annotated[Any, WithJsonSchema({"type": "string", "enum": ["agent", "global"]})]
 """A scope as the model is shown it; what it sends is for `parse_scope` to judge."""
+
+
+def page_chars_of(window: int) -> int:
+    """Return the most characters of a result: an eighth of the window, at four characters a token.
+
+    It must not be oversized itself.
+    """
+    return max(1_000, min(20_000, window // 2))
 
 
 def own_tool(
