@@ -17,6 +17,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..nodes.node import Effect, Steps
+from ..stores.journal import ThreadKey
+from ..stores.journal.saver_calls import get_tuple
 
 __all__ = ["Checkpoints", "bound_of_branch", "was_rewritten_since"]
 
@@ -35,8 +37,7 @@ class Checkpoints:
 
     def get(self, namespace: str, checkpoint: str | None = None) -> Effect:
         """An effect: the checkpoint with this id, or the newest one, or None."""
-        saver, place = self.saver, self._place(namespace, checkpoint)
-        return Effect(run=lambda: saver.get_tuple(place), arun=lambda: saver.aget_tuple(place))
+        return get_tuple(self.saver, self._place(namespace, checkpoint))
 
     def before(self, namespace: str, checkpoint: str) -> Effect:
         """An effect: some checkpoints older than this one, the newest first."""
@@ -49,8 +50,7 @@ class Checkpoints:
         return Effect(run=lambda: list(saver.list(place, before=bound, limit=_BATCH)), arun=alist)
 
     def _place(self, namespace: str, checkpoint: str | None = None) -> RunnableConfig:
-        asked = {"thread_id": self.thread_id, "checkpoint_ns": namespace}
-        return {"configurable": asked | ({"checkpoint_id": checkpoint} if checkpoint else {})}
+        return ThreadKey(self.thread_id, namespace).config(checkpoint)
 
 
 def bound_of_branch(

@@ -19,6 +19,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..nodes.node import Steps
 from ..state.errors import LongthreadError
+from ..stores.journal import ThreadKey
 from .lineage import Checkpoints, bound_of_branch, was_rewritten_since
 
 __all__ = [
@@ -86,8 +87,7 @@ def newest_checkpoint(
         travels = values.get("__pregel_replay_state") or namespace in values["checkpoint_map"]
         if graph.checkpointer is not True or values.get("__pregel_resuming") or travels:
             return None
-    asked = {"thread_id": str(values["thread_id"]), "checkpoint_ns": namespace}
-    return saver, {"configurable": asked}
+    return saver, ThreadKey(str(values["thread_id"]), namespace).config()
 
 
 def newest_of_thread(
@@ -99,8 +99,7 @@ def newest_of_thread(
     if saver is None or values.get("thread_id") is None or is_nested(config):
         return None
     namespace = str(values.get("checkpoint_ns") or "")
-    asked = {"thread_id": str(values["thread_id"]), "checkpoint_ns": namespace}
-    return saver, {"configurable": asked}
+    return saver, ThreadKey(str(values["thread_id"]), namespace).config()
 
 
 @dataclass(frozen=True, slots=True)
