@@ -18,7 +18,7 @@ from ..stores.maintenance import (
     new_ledger_text,
     record_maintenance,
 )
-from ..stores.memory_paths import Scope, memory_path
+from ..stores.memory_paths import SCOPES, Scope, memory_path
 from ..stores.retention import remove_older
 from ..stores.rewriting import rewrite_memory, settle_rewrite
 from ..stores.workspace import ScopedWorkspace
@@ -30,7 +30,6 @@ __all__ = ["Maintained", "Maintenance"]
 
 log = logging.getLogger("longthread")
 
-SCOPES: tuple[Scope, ...] = ("agent", "global")
 # Somebody else rewrote the file while the model was at work: make it again, but not for ever.
 _ATTEMPTS = 3
 

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 
 from .ledger import ledger_date, markers_of, without_thread
 from .maintenance import scoped_path, shorten_consumed
-from .memory_paths import Scope
+from .memory_paths import SCOPES, Scope
 from .paths import safe_segment
 from .workspace import ScopedWorkspace
 
 __all__ = ["Remains", "erase_remains", "remains_of"]
-
-_SCOPES: tuple[Scope, ...] = ("agent", "global")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +78,7 @@ def erase_remains(files: ScopedWorkspace, thread: str, remains: Remains) -> None
 
 
 def _ledgers(files: ScopedWorkspace) -> list[str]:
-    folders = (scoped_path("memory", scope) for scope in _SCOPES)
+    folders = (scoped_path("memory", scope) for scope in SCOPES)
     return [path for folder in folders for path in files.list_files(folder) if ledger_date(path)]
 
 

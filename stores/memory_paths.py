@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 from ..state.errors import ToolInputError
 from .ledger import ledger_date
 from .paths import shown, split_path
 
 __all__ = [
+    "SCOPES",
     "Scope",
     "archive_path",
     "check_memory_path",
@@ -22,6 +23,8 @@ __all__ = [
 
 Scope: TypeAlias = Literal["agent", "global"]
 """Whose memory: the agent's own, or what all agents of the user share."""
+
+SCOPES: tuple[Scope, ...] = ("agent", "global")
 
 _SHARED = "global/"
 _ARCHIVE = re.compile(r"archive-\d{4}-\d{2}\.md", re.ASCII)
@@ -36,8 +39,8 @@ def parse_scope(value: object) -> Scope:
     """
     if value is None:
         return "agent"
-    if isinstance(value, str) and value in ("agent", "global"):
-        return cast(Scope, value)
+    if isinstance(value, str) and value in SCOPES:
+        return value
     raise ToolInputError(f"scope={value!r}: use 'agent' or 'global', or leave it out for 'agent'")
 
 
