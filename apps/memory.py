@@ -50,7 +50,8 @@ def show(
 ) -> None:
     """Print MEMORY.md."""
     from ..state.text import visible
-    from ..stores.memory_paths import memory_path, parse_scope
+    from ..stores.memory_paths import memory_path
+    from ..stores.scopes import parse_scope
 
     path = memory_path(parse_scope(scope))
     text = owner_files(workspace, user, agent).read_text(path)
@@ -145,7 +146,7 @@ def undo(
     """
     from datetime import UTC, datetime
 
-    from ..stores.memory_paths import parse_scope
+    from ..stores.scopes import parse_scope
     from ..stores.undo import undo_consolidation
 
     files = owner_files(workspace, user, agent)

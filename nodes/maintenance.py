@@ -18,9 +18,10 @@ from ..stores.maintenance import (
     new_ledger_text,
     record_maintenance,
 )
-from ..stores.memory_paths import SCOPES, Scope, memory_path
+from ..stores.memory_paths import memory_path
 from ..stores.retention import remove_older
 from ..stores.rewriting import rewrite_memory, settle_rewrite
+from ..stores.scopes import SCOPES, Scope, scope_of
 from ..stores.workspace import ScopedWorkspace
 from .merging import ConsolidationRefused, Merging
 from .models import Model
@@ -207,7 +208,7 @@ def _report(done: Maintained, run: Run) -> None:
     if not done.rewritten and not done.archived:
         return
     for path in done.rewritten:
-        ledgers = [ledger for ledger in done.ledgers if _same_scope(ledger, path)]
+        ledgers = [ledger for ledger in done.ledgers if scope_of(ledger) == scope_of(path)]
         run.emit("consolidation", path=path, ledgers=ledgers, usage=done.usage)
     log.info(
         "memory maintained: %s rewritten from %d ledgers (%d tokens in, %d out), %d archived",
@@ -217,7 +218,3 @@ def _report(done: Maintained, run: Run) -> None:
         done.usage["output_tokens"],
         len(done.archived),
     )
-
-
-def _same_scope(ledger: str, path: str) -> bool:
-    return ledger.startswith("global/") == path.startswith("global/")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from .ledger import ledger_date
-from .maintenance import NewText, move_consumed, new_ledger_text, scoped_path
-from .memory_paths import Scope
+from .maintenance import NewText, move_consumed, new_ledger_text
+from .scopes import Scope, scoped_path
 from .workspace import ScopedWorkspace
 
 __all__ = ["archive_ledgers"]

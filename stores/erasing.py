@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .ledger import ledger_date, markers_of, without_thread
-from .maintenance import scoped_path, shorten_consumed
-from .memory_paths import SCOPES, Scope
+from .maintenance import shorten_consumed
 from .paths import safe_segment
+from .scopes import SCOPES, scope_of, scoped_path
 from .workspace import ScopedWorkspace
 
 __all__ = ["Remains", "erase_remains", "remains_of"]
@@ -100,5 +100,4 @@ def _clean(files: ScopedWorkspace, path: str, thread: str) -> None:
         return {path: None if bare else after}
 
     files.update_texts([path], cleaned)
-    scope: Scope = "global" if path.startswith("global/") else "agent"
-    shorten_consumed(files, path, before, lambda text: without_thread(text, thread), scope)
+    shorten_consumed(files, path, before, lambda text: without_thread(text, thread), scope_of(path))

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from datetime import time as clock_time
 from functools import partial
-from typing import Literal
 from urllib.parse import quote, unquote
 
 from ..state.errors import ConfigurationError
 from .lines import escape_lines, split_lines, unescape_lines
+from .scopes import Scope, scoped_path
 from .workspace import ScopedWorkspace
 
 __all__ = [
@@ -80,7 +80,7 @@ class LedgerEntry:
     body: str
 
 
-def ledger_path(moment: datetime, scope: Literal["agent", "global"] = "agent") -> str:
+def ledger_path(moment: datetime, scope: Scope = "agent") -> str:
     """Return the path of the day's ledger, such as `memory/2026-11-30.md`.
 
     Args:
@@ -95,8 +95,7 @@ def ledger_path(moment: datetime, scope: Literal["agent", "global"] = "agent") -
             f"moment {moment!r} has no time zone; use datetime.now(tz), so that the file and the"
             " heading show the same instant"
         )
-    path = f"memory/{moment.date().isoformat()}.md"
-    return f"global/{path}" if scope == "global" else path
+    return scoped_path(f"memory/{moment.date().isoformat()}.md", scope)
 
 
 def ledger_date(path: str) -> date | None:
@@ -114,7 +113,7 @@ def append_entry(
     body: str,
     marker: LedgerMarker | None = None,
     *,
-    scope: Literal["agent", "global"] = "agent",
+    scope: Scope = "agent",
     once: bool = False,
 ) -> str:
     """Append one entry to the ledger of the day.

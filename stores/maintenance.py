@@ -14,8 +14,9 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from .ledger import ledger_date
-from .memory_paths import Scope, memory_path
+from .memory_paths import memory_path
 from .records import moment_in
+from .scopes import Scope, scoped_path
 from .workspace import ScopedWorkspace
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "move_consumed",
     "new_ledger_text",
     "record_maintenance",
-    "scoped_path",
     "shorten_consumed",
 ]
 
@@ -65,11 +65,6 @@ class NewText:
         """Return what to record once so many characters of the ledger (None: all) are taken in."""
         text = self.whole[:length]
         return {self.path: {"length": len(text), "digest": digest_of(text)}}
-
-
-def scoped_path(name: str, scope: Scope) -> str:
-    """Return the path or the record's name in a scope: `global/` before it, or nothing."""
-    return f"global/{name}" if scope == "global" else name
 
 
 def maintenance_due(

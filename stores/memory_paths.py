@@ -5,54 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal, TypeAlias
 
 from ..state.errors import ToolInputError
 from .ledger import ledger_date
 from .paths import shown, split_path
+from .scopes import Scope, scope_of, scoped_path
 
 __all__ = [
-    "SCOPES",
-    "Scope",
     "archive_path",
     "check_memory_path",
     "memory_path",
-    "parse_scope",
     "search_order",
 ]
 
-Scope: TypeAlias = Literal["agent", "global"]
-"""Whose memory: the agent's own, or what all agents of the user share."""
-
-SCOPES: tuple[Scope, ...] = ("agent", "global")
-
-_SHARED = "global/"
 _ARCHIVE = re.compile(r"archive-\d{4}-\d{2}\.md", re.ASCII)
 _ARCHIVED_LEDGERS = "memory/archive/"
 
 
-def parse_scope(value: object) -> Scope:
-    """Return the scope that was asked for; None stands for `agent`.
-
-    Raises:
-        ToolInputError: It is anything but None, "agent" or "global".
-    """
-    if value is None:
-        return "agent"
-    if isinstance(value, str) and value in SCOPES:
-        return value
-    raise ToolInputError(f"scope={value!r}: use 'agent' or 'global', or leave it out for 'agent'")
-
-
 def memory_path(scope: Scope) -> str:
     """Return the path of a scope's MEMORY.md."""
-    return "MEMORY.md" if scope == "agent" else f"{_SHARED}MEMORY.md"
+    return scoped_path("MEMORY.md", scope)
 
 
 def archive_path(moment: datetime, scope: Scope) -> str:
     """Return where entries that leave MEMORY.md in that month go: `archive-2026-03.md`."""
-    name = f"archive-{moment:%Y-%m}.md"
-    return name if scope == "agent" else _SHARED + name
+    return scoped_path(f"archive-{moment:%Y-%m}.md", scope)
 
 
 def check_memory_path(path: str) -> str:
@@ -85,8 +62,8 @@ def search_order(paths: Iterable[str]) -> list[str]:
 
 def _rank(path: str) -> tuple[bool, bool, int] | None:
     """Say where a path stands: archived, shared, kind of file; None if it is no memory."""
-    shared = path.startswith(_SHARED)
-    name = path.removeprefix(_SHARED)
+    shared = scope_of(path) == "global"
+    name = path.removeprefix("global/")
     if name == "MEMORY.md":
         return False, shared, 0
     if _ARCHIVE.fullmatch(name):

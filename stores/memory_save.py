@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 from ..state.text import well_formed
 from .ledger import format_ledger_entry, ledger_header, ledger_path
 from .memory_file import MemoryPart, add_entry, entry_body, split_memory
-from .memory_paths import Scope, archive_path, memory_path
+from .memory_paths import archive_path, memory_path
+from .scopes import Scope
 from .workspace import ScopedWorkspace
 
 __all__ = ["SaveStatus", "save_memory"]

@@ -15,9 +15,10 @@ from typing import Any
 from ..state.errors import WorkspaceError
 from ..state.facts import facts_of, normalised
 from ..state.text import well_formed
-from .maintenance import Consumed, consumed_of, mark_consumed, scoped_path
+from .maintenance import Consumed, consumed_of, mark_consumed
 from .memory_file import MemoryPart, entry_body, split_memory
-from .memory_paths import Scope, memory_path
+from .memory_paths import memory_path
+from .scopes import Scope, scoped_path
 from .workspace import JsonRecord, ScopedWorkspace
 
 __all__ = [

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ..state.errors import LongthreadError
-from .maintenance import mark_consumed, record_maintenance, scoped_path
-from .memory_paths import Scope, memory_path
+from .maintenance import mark_consumed, record_maintenance
+from .memory_paths import memory_path
 from .rewriting import brought_up_to_date, settle_rewrite, versions_of
+from .scopes import Scope, scoped_path
 from .workspace import JsonRecord, ScopedWorkspace
 
 __all__ = ["Undone", "undo_consolidation"]

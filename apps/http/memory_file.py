@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...state.errors import ToolInputError, WorkspaceError
-from ...stores.memory_paths import Scope, check_memory_path, search_order
+from ...stores.memory_paths import check_memory_path, search_order
 from ...stores.rewriting import overwrite_memory
+from ...stores.scopes import Scope
 from ...stores.workspace import ScopedWorkspace
 from .answers import HttpError
 

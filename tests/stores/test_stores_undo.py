@@ -15,8 +15,8 @@ from longthread import LocalWorkspace, LongthreadError
 from longthread.stores.local_scope import LocalScope
 from longthread.stores.maintenance import consumed_of, new_ledger_text
 from longthread.stores.memory_file import add_entry, count_entries
-from longthread.stores.memory_paths import Scope
 from longthread.stores.rewriting import brought_up_to_date, rewrite_memory, settle_rewrite
+from longthread.stores.scopes import Scope
 from longthread.stores.undo import undo_consolidation
 from longthread.stores.workspace import Owner
 

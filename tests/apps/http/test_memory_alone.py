@@ -15,7 +15,7 @@ from starlette.authentication import SimpleUser, UnauthenticatedUser
 
 from longthread import LocalWorkspace
 from longthread.apps.http import create_app
-from longthread.stores.memory_paths import Scope
+from longthread.stores.scopes import Scope
 from longthread.stores.undo import undo_consolidation
 from longthread.stores.workspace import Owner
 
