@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import WORKSPACE, AgentOption, WorkspaceOption
+
 if TYPE_CHECKING:
     from ..stores.workspace import ScopedWorkspace
 
-__all__ = ["AgentOption", "UserOption", "WorkspaceOption", "memory", "owner_files"]
+__all__ = ["memory"]
 
 memory = typer.Typer(
     help="Look at what an agent remembers, and after it.",
@@ -20,17 +22,15 @@ memory = typer.Typer(
     callback=lambda: None,
 )
 
-WorkspaceOption = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
 UserOption = Annotated[
     str | None, typer.Option(metavar="ID", help="Whose memory. Default: that of no user.")
 ]
-AgentOption = Annotated[str, typer.Option(metavar="NAME", help="The agent's name.")]
 ScopeOption = Annotated[
     str, typer.Option(metavar="agent|global", help="The agent's own, or what all agents share.")
 ]
 
 
-def owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspace:
+def _owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspace:
     """Return the files of the owner that the options name."""
     from ..state.errors import ConfigurationError
     from ..stores.local import LocalWorkspace
@@ -44,7 +44,7 @@ def owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspac
 @memory.command()
 def show(
     scope: ScopeOption = "agent",
-    workspace: WorkspaceOption = Path(".longthread"),
+    workspace: WorkspaceOption = WORKSPACE,
     user: UserOption = None,
     agent: AgentOption = "agent",
 ) -> None:
@@ -54,7 +54,7 @@ def show(
     from ..stores.scopes import parse_scope
 
     path = memory_path(parse_scope(scope))
-    text = owner_files(workspace, user, agent).read_text(path)
+    text = _owner_files(workspace, user, agent).read_text(path)
     if text is None:
         typer.echo(f"There is no {path} yet.", err=True)
         return
@@ -74,7 +74,7 @@ def search(
         ),
     ] = "phrase",
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="Most lines to show.")] = 50,
-    workspace: WorkspaceOption = Path(".longthread"),
+    workspace: WorkspaceOption = WORKSPACE,
     user: UserOption = None,
     agent: AgentOption = "agent",
 ) -> None:
@@ -83,7 +83,7 @@ def search(
     from ..stores.memory_search import search_memory
 
     wanted = compile_query(query, mode)
-    found = search_memory(owner_files(workspace, user, agent), wanted, max_hits=limit)
+    found = search_memory(_owner_files(workspace, user, agent), wanted, max_hits=limit)
     for hit in found.hits:
         typer.echo(str(hit))
     if found.more:
@@ -107,7 +107,7 @@ def consolidate(
     settings: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where settings.json lies, if there is one.")
     ] = Path("."),
-    workspace: WorkspaceOption = Path(".longthread"),
+    workspace: WorkspaceOption = WORKSPACE,
     user: UserOption = None,
     agent: AgentOption = "agent",
 ) -> None:
@@ -119,7 +119,7 @@ def consolidate(
     from ..graphs.maintenance import maintain_memory
     from ..stores.settings import Settings
 
-    owner_files(workspace, user, agent)  # a folder that is not there is an error, not a new one
+    _owner_files(workspace, user, agent)  # a folder that is not there is an error, not a new one
     graph = create_agent_graph(
         model, name=agent, workspace=workspace, settings=Settings.load(settings)
     )
@@ -135,7 +135,7 @@ def consolidate(
 @memory.command()
 def undo(
     scope: ScopeOption = "agent",
-    workspace: WorkspaceOption = Path(".longthread"),
+    workspace: WorkspaceOption = WORKSPACE,
     user: UserOption = None,
     agent: AgentOption = "agent",
 ) -> None:
@@ -149,7 +149,7 @@ def undo(
     from ..stores.scopes import parse_scope
     from ..stores.undo import undo_consolidation
 
-    files = owner_files(workspace, user, agent)
+    files = _owner_files(workspace, user, agent)
     undone = undo_consolidation(files, datetime.now(UTC), parse_scope(scope))
     if undone is None:
         typer.echo("There is no consolidation to undo.", err=True)

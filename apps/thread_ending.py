@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .checkpointer_option import CHECKPOINTER, Checkpointer
+from .options import CHECKPOINTER, WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
+from .stored_threads import agent_over, journal_of
 from .threads import threads
 
 if TYPE_CHECKING:
-    from ..graphs.compiled import AgentGraph
     from ..graphs.erasing import ErasureResult
 
 __all__ = ["close", "erase", "export"]
-
-Workspace = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
-Agent = Annotated[str, typer.Option(help="The agent's name.")]
-WORKSPACE = Path(".longthread")
 
 
 @threads.command()
 def close(
     thread_id: Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")],
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
-    agent: Agent = "agent",
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
+    agent: AgentOption = "agent",
 ) -> None:
     """End a thread: it can be read, and nobody can go on with it."""
     from ..graphs.closing import close_thread
 
-    with _agent(checkpointer, workspace, agent) as graph:
+    with agent_over(checkpointer, workspace, agent) as graph:
         closed = close_thread(graph, {"configurable": {"thread_id": thread_id}})
     typer.echo(f"{thread_id}: {'closed' if closed else 'was closed already'}")
 
@@ -51,17 +45,14 @@ def export(
     user: Annotated[
         str | None, typer.Option(help="Whose thread it is. Default: nobody's in particular.")
     ] = None,
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
-    agent: Agent = "agent",
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
+    agent: AgentOption = "agent",
 ) -> None:
     """Write all messages of a thread as JSON lines, which `longthread replay` reads."""
-    from ..stores.checkpointers import open_checkpointer
-    from ..stores.journal import ThreadJournal
     from .replay.export import recorded_lines
 
-    with open_checkpointer(checkpointer, create=False) as saver:
-        journal = ThreadJournal(saver, workspace, user=user, agent=agent)
+    with journal_of(checkpointer, workspace, user, agent) as journal:
         messages = journal.history(thread_id, last_n=sys.maxsize)
     if output is None:
         for line in recorded_lines(messages):
@@ -90,9 +81,9 @@ def erase(
         bool, typer.Option("--dry-run", help="Say what would be erased; erase nothing.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before erasing.")] = False,
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
-    agent: Agent = "agent",
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
+    agent: AgentOption = "agent",
 ) -> None:
     """Remove a thread for good: checkpoints, files, ledger entries, registry, search index.
 
@@ -109,7 +100,7 @@ def erase(
         raise ConfigurationError("--all: say whose by --user")
     context = None if user is None else ThreadContext(user_id=user)
 
-    with _agent(checkpointer, workspace, agent) as graph:
+    with agent_over(checkpointer, workspace, agent) as graph:
 
         def erased(dry_run: bool) -> ErasureResult:
             if thread_id is None:
@@ -139,20 +130,3 @@ def _described(found: ErasureResult) -> str:
         "of ledgers"
     )
     return "\n".join(lines)
-
-
-@contextmanager
-def _agent(checkpointer: str, workspace: Path, name: str) -> Iterator[AgentGraph]:
-    """An agent over stored threads, whose model is never asked."""
-    from ..graphs.agent import create_agent_graph
-    from ..graphs.scripted import ScriptedModel
-    from ..stores.checkpointers import open_checkpointer
-
-    # Uncompressed, which a saver that was not opened by us reads too.
-    with open_checkpointer(checkpointer, compress=False, create=False) as saver:
-        yield create_agent_graph(
-            ScriptedModel(script=lambda _: ""),
-            name=name,
-            workspace=workspace,
-            checkpointer=saver,
-        )

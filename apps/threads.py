@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from .checkpointer_option import CHECKPOINTER, Checkpointer
-
-if TYPE_CHECKING:
-    from ..stores.journal import ThreadJournal
+from .options import CHECKPOINTER, WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
+from .stored_threads import agent_over, journal_of
 
 __all__ = ["threads"]
 
@@ -23,28 +18,24 @@ threads = typer.Typer(
     callback=lambda: None,
 )
 
-
-Workspace = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
-Agent = Annotated[str, typer.Option(help="The agent's name.")]
 User = Annotated[
     str | None, typer.Option(help="Whose threads. Default: those of no particular user.")
 ]
-WORKSPACE = Path(".longthread")
 
 
 @threads.command("list")
 def list_threads(
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
-    agent: Agent = "agent",
+    agent: AgentOption = "agent",
 ) -> None:
     """List the threads of a user and agent, the one that moved last first."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    with _journal(checkpointer, workspace, user, agent) as journal:
+    with journal_of(checkpointer, workspace, user, agent) as journal:
         found = journal.threads()
     table = Table("thread", "messages", "last moved", "first words", box=box.SIMPLE)
     for info in found:
@@ -70,15 +61,15 @@ def history(
             metavar="NUMBER", min=0, help="Only messages before this one, counted from 0."
         ),
     ] = None,
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
-    agent: Agent = "agent",
+    agent: AgentOption = "agent",
 ) -> None:
     """Show a thread's messages as they were said, also where they have been summarised."""
     from ..state.transcript import message_text, role_of
 
-    with _journal(checkpointer, workspace, user, agent) as journal:
+    with journal_of(checkpointer, workspace, user, agent) as journal:
         page = journal.page(thread_id, last, before)
     for at, message in enumerate(page.messages, page.start):
         typer.echo(f"#{at} {role_of(message)}: {message_text(message)}")
@@ -102,16 +93,16 @@ def search(
     thread_id: Annotated[
         str | None, typer.Option("--thread", metavar="THREAD", help="Only in this thread.")
     ] = None,
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
-    agent: Agent = "agent",
+    agent: AgentOption = "agent",
 ) -> None:
     """Find messages in all threads of a user and agent, the newest first."""
     from ..stores.matching import parse_match_mode
 
     wanted = parse_match_mode(mode)
-    with _journal(checkpointer, workspace, user, agent) as journal:
+    with journal_of(checkpointer, workspace, user, agent) as journal:
         hits = journal.search(query, wanted, max_results, thread_id)
     for hit in hits:
         place = f" ({hit.checkpoint_ns})" if hit.checkpoint_ns else ""
@@ -123,44 +114,25 @@ def search(
 
 @threads.command()
 def reindex(
-    checkpointer: Checkpointer = CHECKPOINTER,
-    workspace: Workspace = WORKSPACE,
+    checkpointer: CheckpointerOption = CHECKPOINTER,
+    workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
-    agent: Agent = "agent",
+    agent: AgentOption = "agent",
 ) -> None:
     """Build the registry of threads and the search index anew from the checkpoints.
 
     Both are derived: nothing can be lost by this. Threads that no agent of longthread has worked
     on become those of no particular user.
     """
-    with _journal(checkpointer, workspace, user, agent) as journal:
+    with journal_of(checkpointer, workspace, user, agent) as journal:
         done = journal.reindex()
     typer.echo(f"{done.messages:,} messages in {done.threads:,} threads")
-
-
-@contextmanager
-def _journal(
-    checkpointer: str, workspace: Path, user: str | None, agent: str
-) -> Iterator[ThreadJournal]:
-    """Open the journal of a checkpointer that is there: none is made by looking into it."""
-    from ..stores.checkpointers import open_checkpointer
-    from ..stores.journal import ThreadJournal
-
-    with open_checkpointer(checkpointer, create=False) as saver:
-        yield ThreadJournal(saver, workspace, user=user, agent=agent)
-
-
-def _plain(text: str) -> str:
-    """Return a text that rich shows as it is."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "�" for c in text))
 
 
 @threads.command()
 def compact(
     thread_id: Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")],
-    checkpointer: Checkpointer = CHECKPOINTER,
+    checkpointer: CheckpointerOption = CHECKPOINTER,
     model: Annotated[
         str | None,
         typer.Option(
@@ -174,26 +146,16 @@ def compact(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done; ask and write nothing.")
     ] = False,
-    workspace: Workspace = WORKSPACE,
-    agent: Agent = "agent",
+    workspace: WorkspaceOption = WORKSPACE,
+    agent: AgentOption = "agent",
 ) -> None:
     """Summarise the next part of a thread, from its beginning."""
-    from ..graphs.agent import create_agent_graph
     from ..graphs.manual_compaction import compact_thread
-    from ..graphs.scripted import ScriptedModel
     from ..state.errors import ConfigurationError
-    from ..stores.checkpointers import open_checkpointer
 
     if model is None and not dry_run:
         raise ConfigurationError("--model: name the agent's model, as in openai:gpt-5-mini")
-    # Uncompressed, which a saver that was not opened by us reads too.
-    with open_checkpointer(checkpointer, compress=False, create=False) as saver:
-        graph = create_agent_graph(
-            model or ScriptedModel(script=lambda _: ""),
-            name=agent,
-            workspace=workspace,
-            checkpointer=saver,
-        )
+    with agent_over(checkpointer, workspace, agent, model) as graph:
         result = compact_thread(
             graph,
             {"configurable": {"thread_id": thread_id}},
@@ -207,3 +169,10 @@ def compact(
         typer.echo(
             f"{thread_id}: {result.compacted_count} messages {verb}, {result.new_size} in all"
         )
+
+
+def _plain(text: str) -> str:
+    """Return a text that rich shows as it is."""
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else "�" for c in text))
