@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import WORKSPACE, AgentOption, WorkspaceOption
+from .terminal import for_output
 
 if TYPE_CHECKING:
     from ..stores.workspace import ScopedWorkspace
@@ -49,7 +49,6 @@ def show(
     agent: AgentOption = "agent",
 ) -> None:
     """Print MEMORY.md."""
-    from ..state.text import visible
     from ..stores.memory_paths import memory_path
     from ..stores.scopes import parse_scope
 
@@ -58,9 +57,7 @@ def show(
     if text is None:
         typer.echo(f"There is no {path} yet.", err=True)
         return
-    # A terminal would obey control characters; a file or another program gets the text as it is.
-    shown = visible(text, keep="\n\r") if sys.stdout.isatty() else text
-    typer.echo(shown, nl=False, color=True)
+    typer.echo(for_output(text), nl=False, color=True)
 
 
 @memory.command()

@@ -8,6 +8,7 @@ import typer
 
 from .options import CHECKPOINTER, WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
 from .stored_threads import agent_over, journal_of
+from .terminal import for_output
 
 __all__ = ["threads"]
 
@@ -72,7 +73,7 @@ def history(
     with journal_of(checkpointer, workspace, user, agent) as journal:
         page = journal.page(thread_id, last, before)
     for at, message in enumerate(page.messages, page.start):
-        typer.echo(f"#{at} {role_of(message)}: {message_text(message)}")
+        typer.echo(for_output(f"#{at} {role_of(message)}: {message_text(message)}"))
     if page.start:
         typer.echo(f"({page.start:,} older messages: --before {page.start})", err=True)
 
@@ -107,7 +108,7 @@ def search(
     for hit in hits:
         place = f" ({hit.checkpoint_ns})" if hit.checkpoint_ns else ""
         shown = " ".join(hit.excerpt.split())
-        typer.echo(f"{hit.thread_id}{place} #{hit.position} {hit.role}: {shown}")
+        typer.echo(for_output(f"{hit.thread_id}{place} #{hit.position} {hit.role}: {shown}"))
     if not hits:
         typer.echo("no matches", err=True)
 
@@ -175,4 +176,6 @@ def _plain(text: str) -> str:
     """Return a text that rich shows as it is."""
     from rich.markup import escape
 
-    return escape("".join(c if c.isprintable() else "�" for c in text))
+    from ..state.text import visible
+
+    return escape(visible(text))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
+import pexpect
 import pytest
 from agents import Scripted, agent, calls, look, say, thread
 from typer.testing import CliRunner, Result
@@ -117,3 +119,18 @@ def test_looking_into_a_file_that_is_not_there_makes_none(tmp_path: Path) -> Non
     assert result.exit_code == 2
     assert "no such file" in result.stderr
     assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("asked", [["history", "t"], ["search", "red"], ["list"]])
+def test_on_a_terminal_what_was_said_controls_nothing(asked: list[str], tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/threads.db"
+    talk(url, tmp_path, "t", "red\x1b]0;owned\x07")
+    where = ["--checkpointer", url, "--workspace", str(tmp_path / "workspace"), "--user", "ann"]
+    main = "from longthread.apps.cli import main; main()"
+    child = pexpect.spawn(sys.executable, ["-c", main, "thread", *asked, *where], encoding="utf-8")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+    shown = str(child.before)
+    assert "red\\x1b]0;owned\\x07" in shown
+    assert "\x1b]0;" not in shown
