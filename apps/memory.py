@@ -141,13 +141,12 @@ def undo(
     Entries saved since stay. What that consolidation had taken in of the ledgers counts as new
     again. Up to five consolidations can be undone.
     """
-    from datetime import UTC, datetime
-
+    from ..nodes.identity import utc_now
     from ..stores.scopes import parse_scope
     from ..stores.undo import undo_consolidation
 
     files = _owner_files(workspace, user, agent)
-    undone = undo_consolidation(files, datetime.now(UTC), parse_scope(scope))
+    undone = undo_consolidation(files, utc_now(), parse_scope(scope))
     if undone is None:
         typer.echo("There is no consolidation to undo.", err=True)
         return

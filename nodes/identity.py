@@ -38,7 +38,7 @@ def now(run: Run) -> datetime:
 
 
 def utc_now() -> datetime:
-    """Return what the clock says. It is asked here and nowhere else: a test can put one in place.
+    """Return what the clock says; a test can put another one in place.
 
     What is scheduled (flush, maintenance) and what is dated (ledgers, entries) goes by it.
     """

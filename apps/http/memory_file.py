@@ -6,9 +6,9 @@ import hashlib
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
+from ...nodes.identity import utc_now
 from ...state.errors import ToolInputError, WorkspaceError
 from ...stores.memory_paths import check_memory_path, search_order
 from ...stores.rewriting import overwrite_memory
@@ -96,7 +96,7 @@ class MemoryFolder:
 
         if name == "MEMORY.md":
             scope: Scope = "global" if self.agent is None else "agent"
-            run, moment = f"put {uuid.uuid4()}", datetime.now(UTC)
+            run, moment = f"put {uuid.uuid4()}", utc_now()
             replaced[:] = [overwrite_memory(self.files, scope, text, check, run=run, moment=moment)]
         else:
             self.files.update_text(path, replacement)
