@@ -21,7 +21,6 @@ from .paths import safe_segment
 from .workspace import JsonRecord, ScopedWorkspace
 
 __all__ = [
-    "delete_segments",
     "has_sealed",
     "read_segments",
     "segments_newest_first",
@@ -103,14 +102,6 @@ def has_sealed(files: ScopedWorkspace, sealed: Sealed, ids: Sequence[str]) -> se
         head, hashes = _known_ids.get(head) or _remember(head, _record(files, sealed, head))
         found |= {message_id for key, message_id in wanted.items() if key in hashes}
     return found
-
-
-def delete_segments(files: ScopedWorkspace, thread: str) -> list[str]:
-    """Remove all segments that were written for a thread, and return their names."""
-    names = files.list_json(f"segments/{safe_segment(thread)}")
-    for name in names:
-        files.update_json(name, lambda _: {})
-    return names
 
 
 _known_ids: dict[str, tuple[str, frozenset[bytes]]] = {}
