@@ -13,7 +13,7 @@ from ..nodes.node import Effect, Steps, adrive, drive
 from ..state.errors import LongthreadError
 from .thread_access import agent_at, alone_on, state_of, thread_in
 
-__all__ = ["aclose_thread", "close_thread", "closing_steps"]
+__all__ = ["aclose_thread", "close_thread"]
 
 
 def close_thread(graph: Any, config: RunnableConfig) -> bool:
@@ -33,16 +33,15 @@ def close_thread(graph: Any, config: RunnableConfig) -> bool:
         LongthreadError: With code `SESSION_NOT_FOUND`, or `SESSION_BUSY` when somebody is working
             on it.
     """
-    return drive(closing_steps(graph, config))
+    return drive(_steps(graph, config))
 
 
 async def aclose_thread(graph: Any, config: RunnableConfig) -> bool:
     """Do what `close_thread` does, asynchronously."""
-    return await adrive(closing_steps(graph, config))
+    return await adrive(_steps(graph, config))
 
 
-def closing_steps(graph: Any, config: RunnableConfig) -> Steps[bool]:
-    """The core of `close_thread`, for callers that perform the effects themselves."""
+def _steps(graph: Any, config: RunnableConfig) -> Steps[bool]:
     thread_id = thread_in(config)
     agent_at(graph, config)
     return (yield from alone_on(graph, thread_id, _closed(graph, config, thread_id)))
