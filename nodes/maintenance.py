@@ -22,7 +22,7 @@ from ..stores.memory_paths import memory_path
 from ..stores.retention import remove_older
 from ..stores.rewriting import rewrite_memory, settle_rewrite
 from ..stores.scopes import SCOPES, Scope, scope_of
-from ..stores.workspace import ScopedWorkspace
+from ..stores.workspace import ScopedWorkspace, SweptFiles
 from .merging import ConsolidationRefused, Merging
 from .models import Model
 from .node import Run, Steps, io
@@ -138,6 +138,8 @@ class Maintenance:
             yield io(record_maintenance, files, moment, scope)
         days = self.memory.daily_file_retention_days
         done.archived += yield io(archive_ledgers, files, moment, days, scope)
+        if isinstance(files, SweptFiles):
+            yield io(files.remove_left_behind, "global" if scope == "global" else "")
         eviction = self.policy.eviction
         if scope == "agent" and eviction is not None and eviction.retention_days is not None:
             done.removed += yield io(

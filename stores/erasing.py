@@ -13,7 +13,7 @@ from .ledger import ledger_date, markers_of, without_thread
 from .maintenance import shorten_consumed
 from .paths import safe_segment
 from .scopes import SCOPES, scope_of, scoped_path
-from .workspace import ScopedWorkspace
+from .workspace import ScopedWorkspace, SweptFiles
 
 __all__ = ["Remains", "erase_remains", "remains_of"]
 
@@ -69,6 +69,9 @@ def erase_remains(files: ScopedWorkspace, thread: str, remains: Remains) -> None
     Raises:
         WorkspaceError: A file cannot be changed. Do it again when it can.
     """
+    if isinstance(files, SweptFiles):
+        for folder in ("", "global"):
+            files.remove_left_behind(folder)
     for path in remains.files:
         files.delete(path)
     for path in remains.entries:

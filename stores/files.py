@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
+import platform
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 
 from ..state.errors import WorkspaceError
@@ -26,6 +30,7 @@ __all__ = [
     "open_regular",
     "read_bytes",
     "remove",
+    "remove_left_behind",
     "replace_with",
     "stage",
 ]
@@ -54,6 +59,13 @@ _HINTS = {
     errno.ENAMETOOLONG: "shorten the path",
     errno.ELOOP: "remove the link",
 }
+
+
+_HOST = hashlib.sha256(platform.node().encode("utf-8", "replace")).hexdigest()[:8]
+_TEMPORARY = re.compile(
+    rf"{re.escape(HIDDEN)}-(?P<host>[0-9a-f]{{8}})-(?P<process>[0-9]+)-[0-9a-f]{{16}}\.tmp"
+)
+_ONE_DAY = 86_400.0
 
 
 def encode(text: str) -> bytes:
@@ -125,8 +137,9 @@ def atomic_write(path: str, data: bytes) -> None:
 def stage(path: str, data: bytes) -> str:
     """Write `data` to a temporary file beside `path`, down to the disk, and return its path."""
     with disk_errors("write", path):
-        # Not named after the file: that could exceed the length of a name.
-        name = f"{HIDDEN}-{secrets.token_hex(8)}.tmp"
+        # Not named after the file: that could exceed the length of a name. It says whose it is, so
+        # that what a dead process has left is told from what a living one is writing.
+        name = f"{HIDDEN}-{_HOST}-{os.getpid()}-{secrets.token_hex(8)}.tmp"
         temporary = os.path.join(os.path.dirname(path), name)
         descriptor = _open_in_folder(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
@@ -140,6 +153,29 @@ def stage(path: str, data: bytes) -> str:
                 os.unlink(temporary)
             raise
     return temporary
+
+
+def remove_left_behind(folder: str) -> int:
+    """Remove temporary files that nobody will ever use, in a folder and below; return how many.
+
+    They are those of processes of this machine that are gone, and all that are older than a day.
+    """
+    removed = 0
+    with disk_errors("look through", folder):
+        for place, _, names in os.walk(folder, topdown=False):
+            for name in names:
+                if not (found := _TEMPORARY.fullmatch(name)):
+                    continue
+                path = os.path.join(place, name)
+                with contextlib.suppress(FileNotFoundError):
+                    gone = found["host"] == _HOST and not _is_alive(int(found["process"]))
+                    if gone or time.time() - os.stat(path).st_mtime > _ONE_DAY:
+                        os.unlink(path)
+                        removed += 1
+            if place != folder and removed:
+                with contextlib.suppress(OSError):
+                    os.rmdir(place)  # a folder named after a thread, with nothing else in it
+    return removed
 
 
 def replace_with(temporary: str, path: str) -> None:
@@ -191,6 +227,18 @@ def remove(path: str) -> bool:
                 return False
             raise
         _sync_folder(os.path.dirname(path))
+    return True
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":
+        return True  # asking would end it: its age decides
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
     return True
 
 

@@ -176,6 +176,11 @@ class LocalScope:
             files.atomic_write(place.real, dump_record(new, name))
             return new
 
+    def remove_left_behind(self, folder: str = "") -> int:
+        """Remove what writers that died have left in a folder and below; return how many files."""
+        self._changes.finish(None, self._lock_timeout)
+        return files.remove_left_behind(self._places.folder(folder).real)
+
     @property
     def search_index(self) -> str:
         """The absolute path of the search index of the owner's threads; it need not be there."""

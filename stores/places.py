@@ -76,6 +76,10 @@ class Places:
             raise WorkspaceError(f"path {path!r} is the shared folder; name a file in it")
         return self._find(segments, path)
 
+    def folder(self, folder: str) -> Place:
+        """Find a folder, "" for all of the agent's; `WorkspaceError` when the path is refused."""
+        return self._find(split_path(folder) if folder else (), folder)
+
     def record(self, name: str) -> Place:
         """Find a bookkeeping record; `WorkspaceError` when the name is refused."""
         *folders, last = split_path(name)

@@ -77,19 +77,19 @@ class Changes:
         asked = set(paths)
         return any(asked & entries.keys() for _, entries in self._notes())
 
-    def finish(self, paths: Iterable[str], timeout: float) -> None:
+    def finish(self, paths: Iterable[str] | None, timeout: float) -> None:
         """Finish what others have begun to change in these files and left when they died.
 
         Args:
-            paths: Real paths of files that this thread holds no lock of.
+            paths: Real paths of files that this thread holds no lock of; None: any files.
             timeout: Seconds to wait for locks; those who hold them may still be at it.
 
         Raises:
             WorkspaceError: A lock is not free in time, or the disk fails.
         """
-        asked = set(paths)
+        asked = None if paths is None else set(paths)
         for note, entries in self._notes():
-            if not asked & entries.keys():
+            if asked is not None and not asked & entries.keys():
                 continue
             with hold_locks(self.locks, entries, timeout):
                 if not os.path.exists(note):

@@ -17,6 +17,7 @@ __all__ = [
     "JsonRecord",
     "Owner",
     "ScopedWorkspace",
+    "SweptFiles",
     "TextPage",
     "VersionedFiles",
     "Workspace",
@@ -224,6 +225,15 @@ class VersionedFiles(Protocol):
 
     def list_versions(self, folder: str = "", *, deep: bool = True) -> dict[str, FileVersion]:
         """Return the version of every file in a folder and, if `deep`, in the folders below."""
+        ...
+
+
+@runtime_checkable
+class SweptFiles(Protocol):
+    """What the files of an owner offer where a writer that dies can leave something behind."""
+
+    def remove_left_behind(self, folder: str = "") -> int:
+        """Remove what writers that died have left in a folder and below; return how many files."""
         ...
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from longthread.stores import LocalWorkspace, Owner
+from longthread.stores.erasing import erase_remains, remains_of
+from longthread.stores.files import stage
+from longthread.stores.workspace import SweptFiles
 
 # Dies at one call to the operating system, counted from 0, in a process of its own each time;
 # says how many of them it has survived.
@@ -97,3 +100,42 @@ def test_a_write_after_such_a_death_is_not_undone_by_what_is_finished_late(tmp_p
         others = [scope.read_text(path) for path in ("memory/2026-03-02.md", "new.md")]
         assert others in (["old\n", None], ["new\n", "new\n"])
         assert scope.read_text("MEMORY.md") == f"{others[0]}mine\n"
+
+
+WRITING = """
+import os, sys
+from longthread.stores import LocalWorkspace, Owner
+
+os.replace = lambda *_: os._exit(9)
+scope = LocalWorkspace(sys.argv[1]).scoped(Owner(None, "me"))
+scope.write_text("large_tool_results/t/secret.txt", "the secret")
+"""
+
+
+def left(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and "locks" not in path.parts]
+
+
+def test_what_a_dead_writer_has_left_is_removed_and_what_a_living_one_writes_stays(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-c", WRITING, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == 9
+    scope = LocalWorkspace(tmp_path).scoped(Owner(None, "me"))
+    assert isinstance(scope, SweptFiles)
+    (dead,) = left(tmp_path)
+    assert dead.read_text() == "the secret"
+    living = Path(stage(str(tmp_path / "users/_default/agents/me/MEMORY.md"), b"mine"))
+    assert scope.remove_left_behind() == 1
+    assert left(tmp_path) == [living]
+    assert not dead.parent.exists()
+    os.utime(living, (0, 0))  # nobody writes one file for longer than a day
+    assert scope.remove_left_behind() == 1
+
+
+def test_erasing_a_thread_removes_what_a_dead_writer_has_left_of_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", WRITING, str(tmp_path)]
+    assert subprocess.run(command, check=False).returncode == 9
+    scope = LocalWorkspace(tmp_path).scoped(Owner(None, "me"))
+    erase_remains(scope, "t", remains_of(scope, "t", "large_tool_results", []))
+    assert left(tmp_path) == []
