@@ -147,8 +147,8 @@ class Attempts:
 
     def ended(self, chunk: Any) -> bool:
         """Say whether a chunk tells that the answer ends with it."""
-        metadata = getattr(chunk, "response_metadata", None) or {}
-        return any(map(metadata.get, _ENDS))
+        names = ("response_metadata", "generation_info")
+        return any(any(map((getattr(chunk, name, None) or {}).get, _ENDS)) for name in names)
 
     def passed_on(self, chunk: Any) -> Any:
         """Return a chunk that the caller is about to see."""

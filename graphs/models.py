@@ -47,9 +47,9 @@ def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") ->
         )
     try:
         if provider == "openai":
-            from langchain_openai import ChatOpenAI
+            from .openai_client import ChatOpenAI
 
-            return ChatOpenAI(model=name)
+            return ChatOpenAI.of(f"openai:{name}", name)
         init_chat_model = import_module("langchain.chat_models").init_chat_model
     except ImportError as error:
         raise ConfigurationError(

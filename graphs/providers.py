@@ -82,7 +82,7 @@ def _options(route: Route, role: ModelRole, entry: Provider) -> dict[str, Any]:
 
 
 def _openai(route: Route, entry: Provider, options: dict[str, Any], where: str) -> BaseChatModel:
-    from langchain_openai import ChatOpenAI
+    from .openai_client import ChatOpenAI
 
     if entry.api_key is None:
         if entry.base_url is not None:
@@ -97,7 +97,7 @@ def _openai(route: Route, entry: Provider, options: dict[str, Any], where: str) 
     if entry.base_url is not None and urlsplit(entry.base_url).hostname != _OPENAI:
         options.setdefault("use_responses_api", False)  # compatible endpoints seldom have it
     try:
-        return ChatOpenAI(model=route.model, **options)
+        return ChatOpenAI.of(f"{route.provider}:{route.model}", route.model, **options)
     except Exception as error:
         without_secrets(error, _secrets(entry))
         raise ConfigurationError(f"{where.partition(':')[0]}: {route.provider}: {error}") from None

@@ -227,9 +227,12 @@ class RoutedModel(BaseChatModel):
         for candidate in attempts:
             model = cast(BaseChatModel, candidate.runnable)
             with attempts:
+                ended = False
                 for chunk in model._stream(messages, stop, run_manager, **kwargs):
+                    ended = ended or attempts.ended(chunk.message) or attempts.ended(chunk)
                     attempts.passed_on(chunk.message)
                     yield chunk
+                attempts.check_end(ended)
                 return
 
     async def _astream(
@@ -243,9 +246,12 @@ class RoutedModel(BaseChatModel):
         for candidate in attempts:
             model = cast(BaseChatModel, candidate.runnable)
             with attempts:
+                ended = False
                 async for chunk in model._astream(messages, stop, run_manager, **kwargs):
+                    ended = ended or attempts.ended(chunk.message) or attempts.ended(chunk)
                     attempts.passed_on(chunk.message)
                     yield chunk
+                attempts.check_end(ended)
                 return
 
     def _attempts(self) -> Attempts:

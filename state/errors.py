@@ -12,6 +12,7 @@ __all__ = [
     "LongthreadError",
     "ThreadBudgetError",
     "ToolInputError",
+    "UnreadableAnswer",
     "WorkspaceError",
 ]
 
@@ -42,6 +43,12 @@ class AnswerCutOff(LongthreadError, ConnectionError):
     """A model's answer ended before the model said that it was done."""
 
     code = "ANSWER_CUT_OFF"
+
+
+class UnreadableAnswer(LongthreadError, ConnectionError):
+    """What came in place of a model's answer is none: an empty body, say, or a gateway's page."""
+
+    code = "UNREADABLE_ANSWER"
 
 
 class CheckpointerError(LongthreadError):

@@ -13,14 +13,32 @@ from typing import Any
 OK = "ok"
 WORDS = ("The answer", " is", " forty-two.")
 
+# What stands in the body of an answer, and as the only event of a stream; None: no event at all.
+UNREADABLE: dict[str, bytes | None] = {
+    "empty": None,
+    "done_only": b"[DONE]",
+    "no_choices": b'{"id": "1", "object": "x", "created": 0, "model": "m", "choices": []}',
+    "null_choices": b'{"id": "1", "object": "x", "created": 0, "model": "m", "choices": null}',
+    "null_choice": b'{"id": "1", "object": "x", "created": 0, "model": "m", "choices": [null]}',
+    "null_message": b'{"id": "1", "object": "x", "created": 0, "model": "m", "choices": [{"index": '
+    b'0, "finish_reason": null, "message": null, "delta": null}]}',
+    "choices_are_text": b'{"id": "1", "choices": "none"}',
+    "fields_missing": b"{}",
+    "json_list": b"[1]",
+    "json_text": b'"sorry"',
+    "json_null": b"null",
+    "page": b"<html>Sign in</html>",
+}
+
 
 class FailingProvider:
     """Answers each request as the next word of its plan says; the last one is repeated.
 
     Plans: `ok`, `hang`, `rate_limit`, `broken` (500), `unavailable` (503), `malformed` (half a JSON
-    document), `page` (HTML), `cut` (a stream or body whose connection breaks), `cut_early` (before
+    document), `cut` (a stream or body whose connection breaks), `cut_early` (before
     any content), `cut_quietly` (a stream that ends as if it were complete), `stream_error` (an
-    error inside a stream), `unauthorized` (repeats the key), `bad_request`, `overflow`.
+    error inside a stream), `unauthorized` (repeats the key), `bad_request`, `overflow`, and answers
+    of 200 that are none: those of `UNREADABLE`.
 
     Attributes:
         requests: The bodies of the requests, in order.
@@ -79,8 +97,14 @@ class FailingProvider:
                 _send(handler, error, 400)
             case "malformed":
                 _send(handler, b'{"id": "1", "choices": [{"message": {"content": "hal')
-            case "page":
-                _send(handler, b"<html>Sign in</html>", kind="text/html")
+            case "page":  # that of a gateway, whatever was asked for
+                _send(handler, UNREADABLE["page"] or b"", kind="text/html")
+            case _ if step in UNREADABLE and not body.get("stream"):
+                _send(handler, UNREADABLE[step] or b"")
+            case _ if step in UNREADABLE:
+                event = UNREADABLE[step]
+                events = b"" if event is None else b"data: %s\n\n" % event
+                _send(handler, events, kind="text/event-stream")
             case _ if body.get("stream"):
                 self._stream(handler, step)
             case _ if step.startswith("cut"):
