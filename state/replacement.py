@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _REASONING = ("thinking", "redacted_thinking", "reasoning")
+_CALLS = ("tool_use", "tool_call")  # blocks that repeat a call of their message
 M = TypeVar("M", bound=BaseMessage)
 
 
@@ -130,6 +131,7 @@ def as_shown(
     shed: bool = False,
 ) -> AnyMessage:
     """Return what the model is shown of a message; the message itself if nothing applies."""
+    message = _answerable(message)
     if shed:
         # The request is too big in bytes: what is old goes, whatever the policy would rather keep.
         return _shed(message, eviction, policy)
@@ -149,6 +151,43 @@ def as_shown(
         text = render_note(text_of(message.content), source="system message in the conversation")
         return HumanMessage(well_formed(text), id=message.id)
     return well_formed_message(message)
+
+
+def _answerable(message: AnyMessage) -> AnyMessage:
+    """Return the message without calls that no result can be for.
+
+    Our own answers have none; journals that come from elsewhere may hold a call without an id, or
+    several with the same. Of these the first stays, as of several results.
+    """
+    if not isinstance(message, AIMessage):
+        return message
+    ids = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
+    if all(ids) and len(set(ids)) == len(ids):
+        return message
+    seen: set[str | None] = {None, ""}
+    update: dict[str, Any] = {
+        "tool_calls": _first_with_id(message.tool_calls, seen),
+        "invalid_tool_calls": _first_with_id(message.invalid_tool_calls, seen),
+    }
+    if isinstance(message.content, list):
+        calls: set[str | None] = {None, ""}
+        update["content"] = [
+            block
+            for block in message.content
+            if not (isinstance(block, dict) and block.get("type") in _CALLS)
+            or _is_first(block.get("id"), calls)
+        ]
+    return message.model_copy(update=update)
+
+
+def _first_with_id(calls: Sequence[Any], seen: set[str | None]) -> list[Any]:
+    return [call for call in calls if _is_first(call["id"], seen)]
+
+
+def _is_first(call_id: str | None, seen: set[str | None]) -> bool:
+    first = call_id not in seen
+    seen.add(call_id)
+    return first
 
 
 def _shed(message: AnyMessage, eviction: Eviction | None, policy: ContextPolicy) -> AnyMessage:

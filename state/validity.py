@@ -20,6 +20,7 @@ __all__ = [
     "RULES",
     "AnswersAreNotEmpty",
     "CallsAreAnswered",
+    "CallsAreToldApart",
     "EndIsAnswered",
     "NewestHumanIsPresent",
     "OneResultPerCall",
@@ -123,6 +124,24 @@ class OneResultPerCall:
                 answered = set()
 
 
+class CallsAreToldApart:
+    """Every call of a message has an id, and no two have the same.
+
+    Anthropic: "`tool_use` ids must be unique"; OpenAI finds no result for a call without an id.
+    """
+
+    name: ClassVar[str] = "calls are told apart"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every call without an id of its own."""
+        for at, message in enumerate(request):
+            if not isinstance(message, AIMessage):
+                continue
+            calls = [*message.tool_calls, *message.invalid_tool_calls]
+            if len({call["id"] for call in calls if call["id"]}) < len(calls):
+                yield f"message {at}: ids of its calls are missing or repeated"
+
+
 class OneSystemMessage:
     """There is at most one system message, and it comes first.
 
@@ -202,6 +221,7 @@ RULES: tuple[Rule, ...] = (
     ResultsFollowTheirCall(),
     CallsAreAnswered(),
     OneResultPerCall(),
+    CallsAreToldApart(),
     OneSystemMessage(),
     NewestHumanIsPresent(),
     ReasoningIsUnaltered(),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from agents import Scripted, agent, calls, contents, say, thread
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.tool import invalid_tool_call
 from langgraph.types import Command, interrupt
 
 from longthread import context_policy, project_context
@@ -192,3 +193,29 @@ def test_whatever_a_tool_returns_is_a_result(returned: Any, tmp_path: Path) -> N
     assert [m.type for m in result["messages"]] == ["human", "ai", "tool", "ai"]
     state = graph.get_state(thread()).values
     assert project_context(state, context_policy(graph))[:-1] == script.requests[-1]
+
+
+def test_calls_of_an_imported_journal_that_cannot_be_told_apart_make_a_valid_request(
+    tmp_path: Path,
+) -> None:
+    def call(call_id: str | None, at: str) -> Any:
+        return {"name": "look", "args": {"at": at}, "id": call_id, "type": "tool_call"}
+
+    block = {"type": "tool_use", "id": "x", "name": "look", "input": {}}
+    script = Scripted("done")
+    given = [
+        HumanMessage("a"),
+        AIMessage("", tool_calls=[call("x", "1"), call("x", "2")]),
+        ToolMessage("r1", tool_call_id="x"),
+        ToolMessage("r2", tool_call_id="x"),
+        AIMessage([block, block], tool_calls=[call("x", "1"), call("x", "2"), call(None, "3")]),
+        AIMessage(
+            "text",
+            invalid_tool_calls=[invalid_tool_call(name="look", args="{", id=None, error=None)],
+        ),
+        HumanMessage("b"),
+    ]
+    result = agent(script, tmp_path).invoke({"messages": given}, thread())
+    assert violations(script.requests[-1], result["messages"][:-1], to_send=True) == []
+    assert contents(script.requests[-1])[2] == "r1"
+    assert [len(m.tool_calls) for m in script.requests[-1] if isinstance(m, AIMessage)] == [1, 1, 0]
