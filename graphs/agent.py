@@ -41,8 +41,11 @@ from ..state.policy import ContextPolicy, SystemPrompt
 from ..stores.local import workspace_at
 from ..stores.workspace import Owner, Workspace
 from .arguments import (
+    check_compiling,
+    check_name,
     check_prompt,
     check_reference,
+    check_schemas,
     checked_journal_window,
     checked_tools,
     checked_window,
@@ -133,6 +136,7 @@ def create_agent_graph(
         ConfigurationError: An argument cannot be used; says which, and what to do.
         WorkspaceError: The name or the workspace cannot be used.
     """
+    check_compiling(store=store, interrupt_before=interrupt_before, interrupt_after=interrupt_after)
     builder = build_agent_graph(
         model,
         tools,
@@ -158,11 +162,15 @@ def create_agent_graph(
             checkpointer=checkpointer,
             store=store,
             cache=cache,
-            interrupt_before=list(interrupt_before),
-            interrupt_after=list(interrupt_after),
+            interrupt_before=_nodes(interrupt_before),
+            interrupt_after=_nodes(interrupt_after),
             name=name,
         )
     )
+
+
+def _nodes(named: Sequence[str]) -> Any:
+    return named if named == "*" else list(named)
 
 
 def build_agent_graph(
@@ -190,6 +198,8 @@ def build_agent_graph(
 
     Args and errors are those of `create_agent_graph`.
     """
+    check_name(name)
+    check_schemas(context_schema, retry_policy)
     setup = configured(
         settings,
         name,

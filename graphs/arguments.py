@@ -10,6 +10,8 @@ from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.store.base import BaseStore
+from langgraph.types import RetryPolicy
 
 from ..state.config import (
     CompactionConfig,
@@ -22,9 +24,12 @@ from ..state.errors import ConfigurationError
 
 __all__ = [
     "BoundTool",
+    "check_compiling",
+    "check_name",
     "check_parts",
     "check_prompt",
     "check_reference",
+    "check_schemas",
     "checked_journal_window",
     "checked_tools",
     "checked_window",
@@ -88,6 +93,41 @@ def checked_window(window: Any) -> int | None:
             f"context_window={window!r}: give the model's window in tokens, such as 128_000"
         )
     return window
+
+
+def check_name(name: Any) -> None:
+    """Refuse a name that is no text; what the workspace makes of it is the workspace's business."""
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(f"name={name!r}: give the agent's name, a text such as 'coder'")
+
+
+def check_compiling(*, store: Any, interrupt_before: Any, interrupt_after: Any) -> None:
+    """Refuse what LangGraph would only trip over later, or take for something else."""
+    if store is not None and not isinstance(store, BaseStore):
+        raise ConfigurationError(f"store={store!r}: pass a LangGraph store, or None")
+    for field, nodes in (
+        ("interrupt_before", interrupt_before),
+        ("interrupt_after", interrupt_after),
+    ):
+        if nodes == "*":
+            continue
+        if isinstance(nodes, str) or not isinstance(nodes, Sequence):
+            raise ConfigurationError(f"{field}={nodes!r}: pass the names of nodes, ('tools',)")
+
+
+def check_schemas(context_schema: Any, retry_policy: Any) -> None:
+    """Refuse a context schema that is no class, and a retry policy that is none."""
+    if not isinstance(context_schema, type):
+        raise ConfigurationError(
+            f"context_schema={context_schema!r}: pass a class, such as ThreadContext"
+        )
+    policies = [] if retry_policy is None else retry_policy
+    if not isinstance(policies, RetryPolicy) and not (
+        isinstance(policies, Sequence) and all(isinstance(one, RetryPolicy) for one in policies)
+    ):
+        raise ConfigurationError(
+            f"retry_policy={retry_policy!r}: pass RetryPolicy(…), several of them, or None"
+        )
 
 
 def checked_journal_window(window: Any) -> int | None:

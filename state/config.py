@@ -11,7 +11,7 @@ import re
 from typing import Literal, Self
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from .config_model import ConfigModel
 from .memory_config import FlushTrigger, MemoryConfig
@@ -161,7 +161,7 @@ class CompactionConfig(ConfigModel):
     min_progress: float = Field(default=0.25, ge=0, le=1)
     flush_before_compact: bool = True
     summary_prompt: str = DEFAULT_SUMMARY_PROMPT
-    model: BaseChatModel | str | None = None
+    model: InstanceOf[BaseChatModel] | str | None = None
     max_summary_tokens: int = Field(default=2_048, ge=64)
     truncate_args: TruncateArgsConfig | None = None
     max_failures: int = Field(default=3, ge=1)
@@ -191,5 +191,5 @@ class RollingCompactionConfig(ConfigModel):
     enabled: bool = True
     compaction_count: int = Field(default=50, ge=1, le=99)
     auto_threshold: int | None = Field(default=None, ge=1, le=99)
-    model: BaseChatModel | str = "default"
+    model: InstanceOf[BaseChatModel] | str = "default"
     custom_instructions: str | None = None

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Literal, Self
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from .config_model import ConfigModel
 
@@ -72,7 +72,7 @@ class MemoryConfig(ConfigModel):
     enabled: bool = True
     hooks: bool = True
     tools: bool = True
-    model: BaseChatModel | str | None = None
+    model: InstanceOf[BaseChatModel] | str | None = None
     flush_prompt: str | None = None
     flush_trigger: FlushTrigger = Field(default_factory=FlushTrigger.always)
     consolidation_prompt: str | None = None

@@ -102,8 +102,19 @@ class LocalWorkspace:
 
 
 def workspace_at(given: str | os.PathLike[str] | Workspace | None) -> Workspace:
-    """Return the workspace that an argument means: itself, a folder, or None for `.longthread/`."""
-    return given if isinstance(given, Workspace) else LocalWorkspace(given or ".longthread")
+    """Return the workspace that an argument means: itself, a folder, or None for `.longthread/`.
+
+    Raises:
+        WorkspaceError: It is none of these.
+    """
+    if isinstance(given, Workspace):
+        return given
+    if given is not None and not isinstance(given, str | os.PathLike):
+        raise WorkspaceError(
+            f"workspace={given!r}: pass a folder, LocalWorkspace(…), StoreWorkspace(…), or None "
+            "for .longthread/"
+        )
+    return LocalWorkspace(".longthread" if given is None else given)
 
 
 def _user_segment(user: str | None) -> str:

@@ -1,0 +1,61 @@
+"""What cannot be used as an argument is refused at once: field, value, what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Scripted, agent, say, thread
+
+from longthread import (
+    CompactionConfig,
+    LongthreadError,
+    MemoryConfig,
+    RollingCompactionConfig,
+    create_agent_graph,
+)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", 5),
+        ("name", None),
+        ("name", ""),
+        ("store", "x"),
+        ("context_schema", 5),
+        ("retry_policy", "x"),
+        ("retry_policy", [1]),
+        ("interrupt_before", "tools"),
+        ("interrupt_after", 5),
+        ("journal_window", True),
+        ("context_window", 0),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_named_with_its_value(
+    field: str, value: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(LongthreadError, match=f"{field}=") as caught:
+        agent(Scripted(), tmp_path, **{field: value})
+    assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize("workspace", ["", 5, b""])
+def test_a_workspace_that_is_no_folder_is_refused(workspace: Any) -> None:
+
+    with pytest.raises(LongthreadError, match="workspace"):
+        create_agent_graph(Scripted().model, workspace=workspace)
+
+
+@pytest.mark.parametrize("config", [MemoryConfig, CompactionConfig, RollingCompactionConfig])
+@pytest.mark.parametrize("model", [{}, {"a": 1}, 5, [], object()])
+def test_a_model_that_is_none_is_refused_by_its_configuration(config: Any, model: Any) -> None:
+    with pytest.raises(LongthreadError, match=f"{config.__name__}.model"):
+        config(model=model)
+
+
+def test_every_node_may_be_stopped_before(tmp_path: Path) -> None:
+    graph = agent(Scripted("ok"), tmp_path, interrupt_before="*")
+    graph.invoke(say("hi"), thread())
+    assert graph.get_state(thread()).next == ("recall",)
