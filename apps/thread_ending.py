@@ -122,11 +122,20 @@ def erase(
 
 def _described(found: ErasureResult) -> str:
     if found.nothing:
-        return "there is nothing to erase"
+        return "\n".join(["there is nothing to erase", *_kept(found)])
     lines = [f"thread {name}" for name in found.threads]
     lines += [f"file {path}" for path in found.files]
     lines.append(
         f"{found.checkpoints} checkpoints, {found.records} records, {found.ledger_entries} entries "
         "of ledgers"
     )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_kept(found)])
+
+
+def _kept(found: ErasureResult) -> list[str]:
+    if not found.kept:
+        return []
+    return [
+        f"{len(found.kept)} files and records stay, with what was said in them: threads copied "
+        f"from it need them, erase those too: {', '.join(found.kept_for)}"
+    ]

@@ -22,11 +22,12 @@ from ..nodes.node import Run, Steps, adrive, drive, io
 from ..nodes.recall import RecallNode
 from ..state.channels import ThreadContext
 from ..state.errors import ConfigurationError, LongthreadError
-from ..stores.erasing import Remains, erase_remains, remains_of
+from ..stores.erasing import Remains, erase_remains, remains_of, without_shared
 from ..stores.journal import ThreadKey
 from ..stores.journal.forgetting import forget_all_threads, forget_in_journal
 from ..stores.journal.heads import StoredThread, stored_threads
 from ..stores.journal.saver_calls import get_tuple
+from ..stores.journal.sharing import names_in, other_threads
 from ..stores.journal.stored import clean_log, delete_checkpoints, stored_keys
 from ..stores.leases import forget_thread_lease
 from ..stores.workspace import Owner, Workspace
@@ -45,6 +46,9 @@ class ErasureResult:
         files: Paths of evicted texts; of a user, of all files.
         records: Bookkeeping records: sealed parts of journals, flush cursors.
         ledger_entries: Entries of daily ledgers that were made from the threads.
+        kept: Evicted texts and segments of the threads that stay: other threads, copied from them
+            by others than `fork_thread`, need them. They go with the last of those.
+        kept_for: The ids of those other threads.
     """
 
     threads: tuple[str, ...] = ()
@@ -52,11 +56,13 @@ class ErasureResult:
     files: tuple[str, ...] = ()
     records: int = 0
     ledger_entries: int = 0
+    kept: tuple[str, ...] = ()
+    kept_for: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
         """Whether there was nothing to erase."""
-        return self == ErasureResult()
+        return replace(self, kept=(), kept_for=()) == ErasureResult()
 
 
 def erase_thread(
@@ -138,9 +144,9 @@ def _erase_thread(
 ) -> Steps[ErasureResult]:
     saver, thread = _saver_of(graph), thread_in(config)
     if dry_run:
-        found, _ = yield from _found(graph, saver, thread, context)
+        found, _ = yield from _found(graph, saver, thread, context, whole_user=whole_user)
         return found
-    work = _erased(graph, saver, thread, context, scrub=not whole_user)
+    work = _erased(graph, saver, thread, context, whole_user=whole_user)
     result = yield from alone_on(graph, thread, work)
     yield io(forget_thread_lease, saver, thread)
     return result
@@ -152,13 +158,15 @@ def _erased(
     thread: str,
     context: ThreadContext | Mapping[str, Any] | None,
     *,
-    scrub: bool,
+    whole_user: bool,
 ) -> Steps[ErasureResult]:
-    result, parts = yield from _found(graph, saver, thread, context, quiet=True)
+    result, parts = yield from _found(
+        graph, saver, thread, context, quiet=True, whole_user=whole_user
+    )
     for part in parts:
         files = part.recall.workspace.scoped(part.owner)
         yield io(erase_remains, files, thread, part.remains)
-        yield from forget_in_journal(saver, files, part.owner, thread, scrub=scrub)
+        yield from forget_in_journal(saver, files, part.owner, thread, scrub=not whole_user)
     yield from delete_checkpoints(saver, thread)
     return result
 
@@ -170,6 +178,7 @@ def _found(
     context: ThreadContext | Mapping[str, Any] | None,
     *,
     quiet: bool = False,
+    whole_user: bool,
 ) -> Steps[tuple[ErasureResult, list[_Part]]]:
     """Find what a thread has left, and check whose it is.
 
@@ -191,29 +200,38 @@ def _found(
             )
         if quiet:
             yield from _without_background(_jobs_of(recall.workspace, thread), f"thread {thread!r}")
-        evicted = [e["path"] for e in ((snapshot.values or {}).get("evictions") or {}).values()]
+        files = recall.workspace.scoped(owner)
         eviction = recall.policy.eviction
         remains: Remains = yield io(
             remains_of,
-            recall.workspace.scoped(owner),
+            files,
             thread,
             eviction.path if eviction is not None else "large_tool_results",
-            evicted,
+            (yield io(names_in, files, snapshot.values or {})),
         )
+        if remains.shareable and not whole_user:
+            others = yield from other_threads(saver, files, owner, thread)
+            remains = without_shared(remains, thread, others)
         parts.append(_Part(key, recall, owner, remains))
     return _summed(thread, sum(keys.values()), parts), parts
 
 
 def _summed(thread: str, checkpoints: int, parts: list[_Part]) -> ErasureResult:
-    files = sorted({path for part in parts for path in part.remains.files})
+    files, kept, kept_for = (
+        tuple(sorted({name for part in parts for name in getattr(part.remains, what)}))
+        for what in ("files", "kept", "kept_for")
+    )
     result = ErasureResult(
         (thread,),
         checkpoints,
-        tuple(files),
+        files,
         sum(len(part.remains.records) for part in parts),
         sum(sum(part.remains.entries.values()) for part in parts),
+        kept,
+        kept_for,
     )
-    return ErasureResult() if result == ErasureResult((thread,)) else result
+    without = replace(result, threads=())
+    return without if without.nothing else result
 
 
 def _jobs_of(workspace: Workspace, thread: str) -> Callable[[Any, BackgroundJob], bool]:

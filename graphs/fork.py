@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,8 @@ from ..state.errors import ConfigurationError, LongthreadError
 from ..state.sealing import count_messages
 from ..stores.flush_cursor import FlushCursor
 from ..stores.journal import ThreadKey, register_thread
+from ..stores.paths import safe_segment
+from ..stores.segments import copy_segments
 from ..stores.workspace import Owner, ScopedWorkspace
 from .thread_access import state_of
 
@@ -29,10 +32,10 @@ def fork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableC
     """Copy what a thread is now, or was at a checkpoint, into a new thread.
 
     The whole journal goes with it, and so does what was decided about it: the fork's next request
-    is the original's. Sealed segments and evicted texts are shared, as they never change; earlier
-    checkpoints stay with the original. What the original has extracted into the ledger, the fork
-    does not extract again. A turn that is not finished can be resumed in the fork too; a tool that
-    had been begun for it is begun anew there.
+    is the original's, but for the paths of evicted texts. Sealed segments and evicted texts are
+    copied, so that either thread can be erased; earlier checkpoints stay with the original. What
+    the original has extracted into the ledger, the fork does not extract again. A turn that is not
+    finished can be resumed in the fork too; a tool that had been begun for it is begun anew there.
 
     Args:
         graph: The compiled agent graph, with its checkpointer.
@@ -45,7 +48,8 @@ def fork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableC
     Raises:
         LongthreadError: With code `SESSION_NOT_FOUND`, or `SESSION_EXISTS` when there is a thread
             of the new id. Nothing was written.
-        WorkspaceError: The new thread was made, but its records in the workspace were not.
+        WorkspaceError: What is copied in the workspace cannot be read or written. There is no new
+            thread then, or one that is not in the registry until it is gone on with.
     """
     return drive(_steps(graph, config, thread_id))
 
@@ -75,20 +79,49 @@ def _steps(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[Runnable
         raise LongthreadError(
             f"there is a thread {thread_id!r} already: fork to another id", code="SESSION_EXISTS"
         )
-    yield _update(graph, new, _copied(before), _place(before))
     owner = before.values.get("owner") or {}
     files = node.workspace.scoped(Owner(owner.get("user"), owner.get("agent") or node.agent))
-    yield io(_recorded, files, old_id, thread_id, dict(before.values))
+    own: dict[str, Any] = yield io(_files_copied, files, thread_id, before.values)
+    yield _update(graph, new, _copied(before, own), _place(before))
+    yield io(_recorded, files, old_id, thread_id, {**before.values, **own})
     return new
 
 
-def _copied(before: StateSnapshot) -> dict[str, Any]:
+def _files_copied(files: ScopedWorkspace, new: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy segments and evicted texts, and return the records that name the copies.
+
+    What is missing stays named where it was.
+    """
+    own: dict[str, Any] = {}
+    if values.get("sealed"):
+        own["sealed"] = copy_segments(files, values["sealed"], new)
+    if values.get("evictions"):
+        own["evictions"] = {
+            message_id: {**eviction, "path": _text_copied(files, eviction["path"], new)}
+            for message_id, eviction in values["evictions"].items()
+        }
+    return own
+
+
+def _text_copied(files: ScopedWorkspace, path: str, new: str) -> str:
+    folder, _, name = path.rpartition("/")
+    top, _, _ = folder.rpartition("/")
+    copy = "/".join(part for part in (top, safe_segment(new), name) if part)
+    if not files.exists(copy):
+        text = files.read_text(path)
+        if text is None:
+            return path
+        files.write_text(copy, text)
+    return copy
+
+
+def _copied(before: StateSnapshot, own: Mapping[str, Any]) -> dict[str, Any]:
     """Return the update that makes an empty thread this one."""
     ours = ThreadState.__annotations__
     # Written whole, no channel makes opening the fork replay what was added to it.
     return {
         name: Overwrite(value) if name in DELTA_CHANNELS else value
-        for name, value in before.values.items()
+        for name, value in {**before.values, **own}.items()
         if name not in _PASSING and (value is not None or name not in ours)
     }
 
@@ -125,6 +158,7 @@ def _recorded(files: ScopedWorkspace, old: str, new: str, values: dict[str, Any]
         messages=messages,
         count=count_messages(len(messages), values.get("sealed")),
         moment=datetime.now(UTC),
+        sealed=values.get("sealed") or None,
     )
 
 

@@ -55,6 +55,7 @@ def registration(
                 messages=messages,
                 count=count_messages(len(messages), state.get("sealed")),
                 moment=datetime.now(UTC),
+                sealed=state.get("sealed") or None,
             )
         except WorkspaceError as error:
             log.warning("the thread is not in the registry: %s", error)

@@ -87,7 +87,8 @@ class Sealed(TypedDict):
     """Where the sealed part of a journal is.
 
     Keys:
-        thread: Id of the thread that the segments were first written for; a copy shares them.
+        thread: Id of the thread in whose folder the newest segment is; each older one is there too,
+            or in that of the thread that this one was copied from.
         head: Name of the newest segment; each names the one before it.
         count: Messages in all segments.
         kept: Ids of sealed messages that are live as well, because requests still show them.

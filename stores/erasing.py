@@ -7,15 +7,19 @@ has saved there itself. Only erasing the user removes those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from .journal.sharing import OtherThreads
 from .ledger import ledger_date, markers_of, without_thread
 from .maintenance import shorten_consumed
 from .paths import safe_segment
 from .scopes import SCOPES, scope_of, scoped_path
-from .workspace import ScopedWorkspace, SweptFiles
+from .workspace import JsonRecord, ScopedWorkspace, SweptFiles
 
-__all__ = ["Remains", "erase_remains", "remains_of"]
+__all__ = ["Remains", "erase_remains", "remains_of", "without_shared"]
+
+_SEGMENTS = "segments/"
+_KEPT = "kept"  # for each erased thread, the names of what its copies needed then
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +30,24 @@ class Remains:
         files: Paths of its evicted texts.
         records: Names of its bookkeeping records: sealed segments, flush cursors.
         entries: Path of a ledger to the number of its entries that were made from the thread.
+        kept: Its evicted texts and segments that stay, because other threads need them.
+        kept_for: The ids of those.
     """
 
     files: tuple[str, ...]
     records: tuple[str, ...]
     entries: dict[str, int]
+    kept: tuple[str, ...] = ()
+    kept_for: tuple[str, ...] = ()
+
+    @property
+    def shareable(self) -> bool:
+        """Whether another thread could need something of it."""
+        return bool(self.files) or any(name.startswith(_SEGMENTS) for name in self.records)
 
 
 def remains_of(
-    files: ScopedWorkspace, thread: str, folder: str | None, evicted: Iterable[str] = ()
+    files: ScopedWorkspace, thread: str, folder: str | None, named: Iterable[str] = ()
 ) -> Remains:
     """Find what a thread has left.
 
@@ -42,25 +55,53 @@ def remains_of(
         files: The owner's files.
         thread: The thread's id.
         folder: Where texts are evicted to; None: nowhere, now.
-        evicted: Paths of evicted texts that the thread's state names.
+        named: Evicted texts and segments that the thread's state names; a copied thread names those
+            of the thread that it was copied from.
     """
     segment = safe_segment(thread)
     found = set(files.list_files(f"{folder}/{segment}")) if folder else set()
-    # A thread that was copied names the files of the one that it was copied from: those stay.
-    own = (path for path in evicted if path.rpartition("/")[0].rpartition("/")[2] == segment)
-    found.update(path for path in own if files.exists(path))
-    records = [
-        name
+    named = {*named, *_left_before(files)}
+    texts = {name for name in named if not name.startswith(_SEGMENTS)}
+    found.update(path for path in texts if files.exists(path))
+    asked = {
+        name: None
         for kind in ("segments", "flush")
         for name in (f"{kind}/{segment}", *files.list_json(f"{kind}/{segment}"))
-        if files.read_json(name) is not None
-    ]
+    }
+    asked |= dict.fromkeys(sorted(named - texts))
+    records = [name for name in asked if files.read_json(name) is not None]
     entries = {
         path: count
         for path in _ledgers(files)
         if (count := _count(files.read_text(path) or "", thread))
     }
     return Remains(tuple(sorted(found)), tuple(records), entries)
+
+
+def without_shared(remains: Remains, thread: str, others: OtherThreads) -> Remains:
+    """Leave out what other threads need, and what belongs to another thread that is there.
+
+    What a thread has left to its copies goes with the last of them.
+    """
+    own = safe_segment(thread)
+    needed = frozenset[str]().union(*others.named.values())
+
+    def goes(name: str) -> bool:
+        if name.startswith("flush/"):
+            return True
+        home = _home(name)
+        return name not in needed and (home == own or home not in others.segments)
+
+    kept = tuple(
+        name for name in (*remains.files, *remains.records) if name in needed and _home(name) == own
+    )
+    return replace(
+        remains,
+        files=tuple(filter(goes, remains.files)),
+        records=tuple(filter(goes, remains.records)),
+        kept=kept,
+        kept_for=tuple(sorted(t for t, names in others.named.items() if names & set(kept))),
+    )
 
 
 def erase_remains(files: ScopedWorkspace, thread: str, remains: Remains) -> None:
@@ -72,12 +113,38 @@ def erase_remains(files: ScopedWorkspace, thread: str, remains: Remains) -> None
     if isinstance(files, SweptFiles):
         for folder in ("", "global"):
             files.remove_left_behind(folder)
+    if remains.kept:
+        files.update_json(
+            f"{_KEPT}/{safe_segment(thread)}",
+            lambda old: {"names": sorted({*_names(old), *remains.kept})},
+        )
     for path in remains.files:
         files.delete(path)
     for path in remains.entries:
         _clean(files, path, thread)
     for name in remains.records:
         files.update_json(name, lambda _: {})
+    for record in files.list_json(_KEPT):
+        if not any(
+            files.read_json(name) if name.startswith(_SEGMENTS) else files.exists(name)
+            for name in _names(files.read_json(record))
+        ):
+            files.update_json(record, lambda _: {})
+
+
+def _left_before(files: ScopedWorkspace) -> list[str]:
+    """Return what threads that are erased have left to their copies."""
+    return [n for record in files.list_json(_KEPT) for n in _names(files.read_json(record))]
+
+
+def _names(record: JsonRecord | None) -> list[str]:
+    names = (record or {}).get("names")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _home(name: str) -> str:
+    """Return the folder that says whose a file or a record is."""
+    return name.rpartition("/")[0].rpartition("/")[2]
 
 
 def _ledgers(files: ScopedWorkspace) -> list[str]:

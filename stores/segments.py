@@ -1,7 +1,8 @@
 """Sealed parts of a journal: immutable, named by their content, each naming the one before it.
 
-Two branches of a thread that share a past share its segments. A segment is a bookkeeping record:
-no path of the agent's reaches it.
+Two branches of a thread that share a past share its segments. A thread writes into a folder of its
+own; where it was copied from another by others than `fork_thread`, its first segment names one of
+that thread's. A segment is a bookkeeping record: no path of the agent's reaches it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,19 @@ from .paths import safe_segment
 from .workspace import JsonRecord, ScopedWorkspace
 
 __all__ = [
+    "copy_segments",
     "has_sealed",
     "read_segments",
+    "segment_names",
     "segments_newest_first",
     "write_segment",
 ]
 
 _HASH = 8  # bytes kept of the hash of a message's id
 _MOST_KNOWN = 256
+
+_Place = tuple[str, str]
+"""The id of the thread in whose folder a segment is, and its name there."""
 
 
 def write_segment(
@@ -51,7 +57,6 @@ def write_segment(
         WorkspaceError: It cannot be written.
     """
     before = sealed["count"] if sealed else 0
-    home = sealed["thread"] if sealed else thread
     kind, payload = JsonPlusSerializer().dumps_typed(list(messages))
     previous = sealed["head"] if sealed else ""
     head = _named(previous, kind, payload)
@@ -63,8 +68,35 @@ def write_segment(
         "data": _text(zlib.compress(payload)),
         "ids": _text(b"".join(sorted(_hash(m.id) for m in messages if m.id))),
     }
-    files.update_json(_name(home, head), lambda old: None if old else record)
-    return Sealed(thread=home, head=head, count=before + len(messages), kept=list(kept))
+    if sealed and sealed["thread"] != thread:
+        record["previous_thread"] = sealed["thread"]
+    files.update_json(_name(thread, head), lambda old: None if old else record)
+    return Sealed(thread=thread, head=head, count=before + len(messages), kept=list(kept))
+
+
+def copy_segments(files: ScopedWorkspace, sealed: Sealed, thread: str) -> Sealed:
+    """Give another thread segments of its own, and return the record that names them.
+
+    Where one of them is missing, the record is returned as it is: what a backup brings back is
+    then there for both.
+
+    Raises:
+        WorkspaceError: They cannot be read or written.
+    """
+    for _, head, record in _chain(files, sealed):
+        if record is None:
+            return sealed
+        own = {key: value for key, value in record.items() if key != "previous_thread"}
+        files.update_json(_name(thread, head), lambda _, new=own: new)  # type: ignore[misc]
+    return Sealed(thread=thread, head=sealed["head"], count=sealed["count"], kept=sealed["kept"])
+
+
+def segment_names(files: ScopedWorkspace, sealed: Sealed) -> list[str]:
+    """Return the names of the records that a thread's segments are in, the newest first.
+
+    What is behind a missing one is not known.
+    """
+    return [_name(home, head) for home, head, _ in _chain(files, sealed)]
 
 
 def segments_newest_first(files: ScopedWorkspace, sealed: Sealed) -> Iterator[list[AnyMessage]]:
@@ -73,14 +105,16 @@ def segments_newest_first(files: ScopedWorkspace, sealed: Sealed) -> Iterator[li
     Raises:
         WorkspaceError: A segment is missing or damaged; says which.
     """
-    for head, record in _chain(files, sealed):
+    for home, head, record in _chain(files, sealed):
+        if record is None:
+            raise _missing(home, head)
         try:
             payload = zlib.decompress(base64.b85decode(record["data"]))
             if _named(record["previous"], record["kind"], payload) != head:
                 raise ValueError("its content is not what its name says")
             messages: list[AnyMessage] = JsonPlusSerializer().loads_typed((record["kind"], payload))
         except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise _damaged(sealed, head, str(error)) from error
+            raise _damaged(home, head, str(error)) from error
         yield messages
 
 
@@ -97,44 +131,54 @@ def has_sealed(files: ScopedWorkspace, sealed: Sealed, ids: Sequence[str]) -> se
     """
     wanted = {_hash(message_id): message_id for message_id in ids}
     found: set[str] = set()
-    head = sealed["head"]
-    while head and len(found) < len(wanted):
-        head, hashes = _known_ids.get(head) or _remember(head, _record(files, sealed, head))
+    place: _Place | None = (sealed["thread"], sealed["head"])
+    while place is not None and len(found) < len(wanted):
+        place, hashes = _known_ids.get(place) or _remember(place, _record(files, *place))
         found |= {message_id for key, message_id in wanted.items() if key in hashes}
     return found
 
 
-_known_ids: dict[str, tuple[str, frozenset[bytes]]] = {}
-"""By the name of a segment: the one before it, and the hashes of the ids in it."""
+_known_ids: dict[_Place, tuple[_Place | None, frozenset[bytes]]] = {}
+"""By the place of a segment: that of the one before it, and the hashes of the ids in it."""
 
 
-def _remember(head: str, record: JsonRecord) -> tuple[str, frozenset[bytes]]:
+def _remember(place: _Place, record: JsonRecord) -> tuple[_Place | None, frozenset[bytes]]:
     packed = base64.b85decode(record["ids"])
     hashes = frozenset(packed[at : at + _HASH] for at in range(0, len(packed), _HASH))
     for old in list(_known_ids)[: max(0, len(_known_ids) - _MOST_KNOWN + 1)]:
         _known_ids.pop(old, None)
-    _known_ids[head] = known = (str(record.get("previous") or ""), hashes)
+    _known_ids[place] = known = (_before(place, record), hashes)
     return known
 
 
-def _chain(files: ScopedWorkspace, sealed: Sealed) -> Iterator[tuple[str, JsonRecord]]:
-    head = sealed["head"]
-    while head:
-        record = _record(files, sealed, head)
-        yield head, record
-        head = str(record.get("previous") or "")
+def _chain(files: ScopedWorkspace, sealed: Sealed) -> Iterator[tuple[str, str, JsonRecord | None]]:
+    """Yield the places of the segments with their records; one that is missing is the last."""
+    place: _Place | None = (sealed["thread"], sealed["head"])
+    while place is not None:
+        record = files.read_json(_name(*place))
+        yield (*place, record)
+        place = None if record is None else _before(place, record)
 
 
-def _record(files: ScopedWorkspace, sealed: Sealed, head: str) -> JsonRecord:
-    record = files.read_json(_name(sealed["thread"], head))
+def _before(place: _Place, record: JsonRecord) -> _Place | None:
+    previous = str(record.get("previous") or "")
+    return (str(record.get("previous_thread") or place[0]), previous) if previous else None
+
+
+def _record(files: ScopedWorkspace, home: str, head: str) -> JsonRecord:
+    record = files.read_json(_name(home, head))
     if record is None:
-        raise _damaged(sealed, head, "it is not there")
+        raise _missing(home, head)
     return record
 
 
-def _damaged(sealed: Sealed, head: str, why: str) -> WorkspaceError:
+def _missing(home: str, head: str) -> WorkspaceError:
+    return _damaged(home, head, "it is not there")
+
+
+def _damaged(home: str, head: str, why: str) -> WorkspaceError:
     return WorkspaceError(
-        f"segment {head} of thread {sealed['thread']!r} cannot be read: {why}; restore the "
+        f"segment {head} of thread {home!r} cannot be read: {why}; restore the "
         "workspace from a backup to have the oldest messages of this thread again"
     )
 

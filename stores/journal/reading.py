@@ -32,6 +32,7 @@ __all__ = [
     "newest_checkpoint",
     "owner_in",
     "read_journal",
+    "replayed",
     "with_writes",
     "writes_since",
 ]
@@ -97,8 +98,8 @@ def read_journal(saver: BaseCheckpointSaver[Any], stored: CheckpointTuple) -> St
     versions = stored.checkpoint["channel_versions"]
     asked = [name for name in (MESSAGES, SEALED) if name in versions and name not in values]
     found = (yield read_deltas(saver, stored.config, asked)) if asked else {}
-    live = as_journal(_replayed(append_messages, values, found, MESSAGES, list))
-    sealed = cast("Sealed", _replayed(replace_record, values, found, SEALED, dict))
+    live = as_journal(replayed(append_messages, values, found, MESSAGES, list))
+    sealed = cast("Sealed", replayed(replace_record, values, found, SEALED, dict))
     if not sealed:
         return Journaled(live, None)
     return Journaled(whole_journal([], live, sealed), sealed)
@@ -124,7 +125,7 @@ def all_messages(
     return [*segments, *journaled.live]
 
 
-def _replayed(
+def replayed(
     reducer: Any, values: Mapping[str, Any], found: Mapping[str, Any], name: str, kind: type[Any]
 ) -> Any:
     """Return a channel's value, whether it is in the checkpoint or in what led to it."""

@@ -6,6 +6,7 @@ checkpointer too, whose it is included, and `ThreadJournal.reindex` writes it an
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,9 +15,12 @@ from typing import Any
 from langchain_core.messages import AnyMessage, HumanMessage
 
 from ...state.counting import text_of
+from ...state.decisions import Sealed
+from ...state.errors import WorkspaceError
 from ...state.text import clip_end, encodable
 from ..paths import safe_segment
 from ..records import moment_in
+from ..segments import read_segments
 from ..workspace import JsonRecord, ScopedWorkspace
 from .keys import ThreadKey
 
@@ -61,6 +65,7 @@ def register_thread(
     count: int,
     moment: datetime,
     created: datetime | None = None,
+    sealed: Sealed | None = None,
 ) -> None:
     """Write down that a thread is there, at the beginning of a call.
 
@@ -71,10 +76,16 @@ def register_thread(
         count: How many messages it has.
         moment: When the call began.
         created: When the thread began; None: with this call, unless the record says otherwise.
+        sealed: Where the part before `messages` is, which is looked at if there is no record yet.
 
     Raises:
         WorkspaceError: The record cannot be written.
     """
+
+    known = files.read_json(_name(key)) if sealed else None
+    if sealed and not (known or {}).get("first_words"):
+        with contextlib.suppress(WorkspaceError):  # said when history is read
+            messages = [*read_segments(files, sealed), *messages]
 
     def updated(old: JsonRecord | None) -> JsonRecord:
         old = old if old is not None and _key_in(old) == key else {}

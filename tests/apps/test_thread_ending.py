@@ -139,3 +139,22 @@ def test_whatever_a_journal_holds_is_exported_and_read_back(tmp_path: Path) -> N
     assert first.answer.tool_calls[1]["args"] == {"input": "{not json"}
     assert [r.content for r in first.results] == ["found", "unreadable"]
     assert first.answer.content == [{"type": "thinking", "thinking": "hm", "signature": "x"}]
+
+
+def test_what_a_copied_thread_needs_is_named_before_anything_is_erased(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/threads.db"
+    talk(url, tmp_path, 12, compaction=SOON, journal_window=8)
+    with open_checkpointer(url) as saver:
+        stored = list(saver.list({"configurable": {"thread_id": "t"}}))[::-1]
+        for one in stored:  # as whoever copies a thread without us does
+            config = {"configurable": {"thread_id": "copy", "checkpoint_ns": ""}}
+            parent = (one.parent_config or {}).get("configurable", {}).get("checkpoint_id")
+            if parent:
+                config["configurable"]["checkpoint_id"] = parent
+            versions = one.checkpoint["channel_versions"]
+            new: Any = saver.put(config, one.checkpoint, one.metadata, versions)  # type: ignore[arg-type]
+            for task, channel, value in one.pending_writes or ():
+                saver.put_writes(new, [(channel, value)], f"{task}-{channel}-{id(value)}")
+    said = run("erase", "t", "--dry-run", url=url, folder=tmp_path).stdout
+    assert "records stay, with what was said in them" in said
+    assert said.rstrip().endswith("erase those too: copy")
