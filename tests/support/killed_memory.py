@@ -19,8 +19,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage
+from workspaces import opened_workspace
 
-from longthread import LocalWorkspace, MemoryConfig
+from longthread import MemoryConfig
 from longthread.graphs.scripted import ScriptedModel
 from longthread.nodes import identity
 from longthread.nodes.background import drain
@@ -28,7 +29,7 @@ from longthread.nodes.consolidation import ConsolidationNode
 from longthread.nodes.flush import FlushNode
 from longthread.state.journal import as_journal
 from longthread.state.policy import ContextPolicy
-from longthread.stores.workspace import Owner, ScopedWorkspace
+from longthread.stores.workspace import Owner, Workspace
 
 THREADS = ("one", "two")
 _FACT = re.compile(r"Fact (\w+-\d+)\.")
@@ -81,9 +82,14 @@ def policy(background: bool) -> ContextPolicy:
     return ContextPolicy(window=10_000_000, memory=memory)
 
 
-def work(folder: Path, calls: int | None, background: bool) -> None:
+def work(kind: str, folder: Path, calls: int | None, background: bool) -> None:
     """Make calls, without end if need be."""
-    workspace = LocalWorkspace(folder / "workspace")
+    with opened_workspace(kind, str(folder / "workspace")) as workspace:
+        make_calls(workspace, folder, calls, background)
+
+
+def make_calls(workspace: Workspace, folder: Path, calls: int | None, background: bool) -> None:
+    """Make calls with memory in a workspace."""
     model = ScriptedModel(script=answered)
     flush = FlushNode(policy(background), workspace, model)
     consolidation = ConsolidationNode(policy(background), workspace, model)
@@ -110,16 +116,22 @@ def whole(text: str | None) -> bool:
     return text.rstrip().rpartition("\n")[2].startswith(f"- That makes {len(facts)} facts.")
 
 
-def main(folder: Path, rounds: int, seed: int) -> None:
+def texts(kind: str, folder: Path) -> dict[str, str]:
+    """Return all memory files. No connection stays open: the next thing is a fork."""
+    with opened_workspace(kind, str(folder / "workspace")) as workspace:
+        files = workspace.scoped(Owner(None, "agent"))
+        return {path: files.read_text(path) or "" for path in files.list_files()}
+
+
+def main(kind: str, folder: Path, rounds: int, seed: int) -> None:
     """Kill so many children, let the last one finish, and report."""
     chance = random.Random(seed)
-    files: ScopedWorkspace = LocalWorkspace(folder / "workspace").scoped(Owner(None, "agent"))
     broken = []
     warm = folder / "warm"  # what is loaded when it is first used is loaded before the first fork
     warm.mkdir()
     for thread in THREADS:
         Said(warm, thread).say()
-    work(warm, 4, background=False)
+    work(kind, warm, 4, background=False)
     for round_ in range(rounds + 1):
         moment = _START + timedelta(hours=3 * round_)
         identity.utc_now = lambda moment=moment: moment  # type: ignore[misc]
@@ -127,7 +139,8 @@ def main(folder: Path, rounds: int, seed: int) -> None:
         child = os.fork()
         if child == 0:
             try:
-                work(folder, 2 * len(THREADS) if last else None, not last and chance.random() < 0.5)
+                background = not last and chance.random() < 0.5
+                work(kind, folder, 2 * len(THREADS) if last else None, background)
                 os._exit(0)
             except BaseException as error:
                 print(repr(error), file=sys.stderr, flush=True)
@@ -138,14 +151,13 @@ def main(folder: Path, rounds: int, seed: int) -> None:
         _, status = os.waitpid(child, 0)
         if last:
             assert status == 0, "the last one, which nobody killed, failed"
-        if not whole(files.read_text("MEMORY.md")):
+        if not whole(texts(kind, folder).get("MEMORY.md")):
             broken.append(round_)
-    ledgers = files.list_files("memory")
-    written = Counter(
-        fact for path in ledgers for fact in _FACT.findall(files.read_text(path) or "")
-    )
+    files = texts(kind, folder)
+    ledgers = {path: text for path, text in files.items() if path.startswith("memory/")}
+    written = Counter(fact for text in ledgers.values() for fact in _FACT.findall(text))
     given = [f"{t}-{n}" for t in THREADS for n in range(Said(folder, t).count)]
-    remembered = set(_FACT.findall(files.read_text("MEMORY.md") or ""))
+    remembered = set(_FACT.findall(files.get("MEMORY.md", "")))
     report = {
         "given": len(given),
         "missing": [fact for fact in given if not written[fact]],
@@ -159,4 +171,4 @@ def main(folder: Path, rounds: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))
