@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from ..state.errors import LongthreadError
 from ..state.projection import view_context
 from .identity import now
 from .maintenance import Maintenance
@@ -13,6 +15,8 @@ from .memory_node import MemoryNode
 from .node import Run, Steps, Update, io
 
 __all__ = ["ConsolidationNode"]
+
+log = logging.getLogger("longthread")
 
 
 class ConsolidationNode(MemoryNode):
@@ -27,8 +31,13 @@ class ConsolidationNode(MemoryNode):
         """Maintain what is due."""
         if self.policy.memory is None or not self.policy.remembers:
             return {}
-        moment: datetime = yield io(now, run)
+        try:
+            files = self.files(run)
+            moment: datetime = yield io(now, run)
+        except LongthreadError as error:  # a context that `recall` has not seen
+            log.warning("memory maintenance is put off: %s", error)
+            return {}
         window = view_context(state, self.policy).window
         maintenance = Maintenance(self.policy, self.model, self.window)
-        yield from maintenance.when_due(self.files(run), moment, window, run)
+        yield from maintenance.when_due(files, moment, window, run)
         return {}

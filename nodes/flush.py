@@ -9,6 +9,7 @@ from typing import Any
 
 from ..state.cut import choose_cut, compaction_due
 from ..state.due import is_answered
+from ..state.errors import LongthreadError
 from ..state.projection import ContextView, view_context
 from ..state.rolling import rolling_due
 from ..stores.flush_cursor import FlushCursor
@@ -43,8 +44,12 @@ class FlushNode(MemoryNode):
         if memory is None or not self.policy.remembers:
             return {}
         view = view_context(state, self.policy)
-        files = self.files(run)
-        moment: datetime = yield io(now, run)
+        try:
+            files = self.files(run)
+            moment: datetime = yield io(now, run)
+        except LongthreadError as error:  # a context that `recall` has not seen
+            log.warning("nothing was added to the ledger: %s", error)
+            return {}
         extraction = Extraction(self.policy, self.model, self.window)
         ended, shortens = is_answered(view), rolling_due(view) is not None
         if not ended or shortens:

@@ -50,7 +50,7 @@ def _zone(name: str | None) -> tzinfo:
         return UTC
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ConfigurationError(
             f"ThreadContext.timezone={name!r}: not a known time zone; use an IANA name such as "
             "'Europe/Berlin'"

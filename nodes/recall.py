@@ -21,7 +21,7 @@ from ..state.rolling import rolling_record
 from ..stores.segments import has_sealed
 from ..stores.workspace import Workspace
 from .closed import refuse_closed
-from .identity import owner_of
+from .identity import now, owner_of
 from .intake import handed_in, new_messages
 from .memory_items import memory_items
 from .node import Node, Run, Steps, Update, ask, io
@@ -65,6 +65,7 @@ class RecallNode(Node):
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Read the sources, compare them with what the state has, settle open calls."""
         refuse_closed(state, run.thread_id)
+        yield io(now, run)  # a time zone that is none is refused before any model is asked
         told = yield from self._told(state, run)
         if told:
             state = {**state, "messages": append_messages(state.get("messages"), [told])}

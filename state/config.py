@@ -14,7 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from .config_model import ConfigModel
-from .memory_config import FlushTrigger, MemoryConfig
+from .memory_config import LONGEST, FlushTrigger, MemoryConfig
 from .prompts import DEFAULT_SUMMARY_PROMPT
 
 __all__ = [
@@ -57,7 +57,7 @@ class ToolResultEvictionConfig(ConfigModel):
         "thread_history",
     )
     path: str = Field(default="large_tool_results", min_length=1)
-    retention_days: int | None = Field(default=None, ge=1)
+    retention_days: int | None = Field(default=None, ge=1, le=LONGEST.days)
 
     @field_validator("path")
     @classmethod

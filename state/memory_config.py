@@ -11,14 +11,17 @@ from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from .config_model import ConfigModel
 
-__all__ = ["FlushTrigger", "MemoryConfig"]
+__all__ = ["LONGEST", "FlushTrigger", "MemoryConfig"]
+
+LONGEST = timedelta(days=36_500)
+"""The longest time that a setting may name: a date so far back can still be computed."""
 
 
 class FlushTrigger(ConfigModel):
     """When facts are extracted at the end of a call: `always()`, `never()` or `throttled(gap)`."""
 
     mode: Literal["always", "never", "throttled"] = "always"
-    gap: timedelta = timedelta(0)
+    gap: timedelta = Field(default=timedelta(0), le=LONGEST)
 
     @model_validator(mode="after")
     def _gap_belongs_to_throttled(self) -> Self:
@@ -77,8 +80,10 @@ class MemoryConfig(ConfigModel):
     flush_trigger: FlushTrigger = Field(default_factory=FlushTrigger.always)
     consolidation_prompt: str | None = None
     consolidation_max_tokens: int = Field(default=4_000, ge=1)
-    consolidation_min_gap: timedelta = Field(default=timedelta(minutes=30), ge=timedelta(0))
-    daily_file_retention_days: int = Field(default=90, ge=1)
+    consolidation_min_gap: timedelta = Field(
+        default=timedelta(minutes=30), ge=timedelta(0), le=LONGEST
+    )
+    daily_file_retention_days: int = Field(default=90, ge=1, le=LONGEST.days)
     max_lines: int = Field(default=500, ge=1)
     max_reference_tokens: int = Field(default=8_000, ge=1)
     placement: Literal["reference", "system"] = "reference"

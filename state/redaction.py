@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -67,10 +68,11 @@ def redacted(redact: Redact | None, text: str) -> str:
     try:
         clean = redact(text)
     except Exception as error:
+        # What it says, and what it was raised from, may hold the very text: neither goes on.
         raise RedactionError(
-            f"redact={_name(redact)} raised {type(error).__name__}: {error}; the text is neither "
-            "sent nor written"
-        ) from error
+            f"redact={_name(redact)} raised {type(error).__name__}{_place(error)}; the text is "
+            "neither sent nor written"
+        ) from None
     if not isinstance(clean, str):
         raise RedactionError(
             f"redact={_name(redact)} returned {type(clean).__name__}, not a text; the text is "
@@ -90,6 +92,11 @@ def redacted_values(redact: Redact | None, value: Any) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
         return [redacted_values(redact, item) for item in value]
     return value
+
+
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__, limit=-1)
+    return f" at {frames[0].filename}:{frames[0].lineno}" if frames else ""
 
 
 def _name(redact: Redact) -> str:

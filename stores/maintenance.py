@@ -32,7 +32,7 @@ __all__ = [
     "shorten_consumed",
 ]
 
-Consumed: TypeAlias = dict[str, dict[str, Any]]
+Consumed: TypeAlias = dict[str, Mapping[str, Any]]
 """Path of a ledger to the length of it that MEMORY.md has taken in, and the hash of that much."""
 
 _RECORD = "maintenance"
@@ -96,11 +96,11 @@ def new_ledger_text(files: ScopedWorkspace, scope: Scope = "agent") -> list[NewT
     return sorted(found, key=lambda new: (str(ledger_date(new.path)), new.path))
 
 
-def _new_in(path: str, text: str, consumed: Mapping[str, Any]) -> NewText | None:
+def _new_in(path: str, text: str, consumed: Consumed) -> NewText | None:
     # A ledger that a crash has left half-way to the archive is still known by its old path.
     for key in (path, path.replace("memory/archive/", "memory/")):
         known = consumed.get(key)
-        length = known.get("length") if isinstance(known, Mapping) else None
+        length = known.get("length") if known is not None else None
         if not isinstance(length, int) or not 0 < length <= len(text):
             continue
         if digest_of(text[:length]) == consumed[key].get("digest"):
@@ -112,8 +112,7 @@ def consumed_of(files: ScopedWorkspace, scope: Scope = "agent") -> Consumed:
     """Return what MEMORY.md has taken in of each ledger: nothing if there is no MEMORY.md."""
     if not files.exists(memory_path(scope)):
         return {}
-    consumed = (files.read_json(scoped_path(_RECORD, scope)) or {}).get("consumed")
-    return dict(consumed) if isinstance(consumed, dict) else {}
+    return _consumed_in(files.read_json(scoped_path(_RECORD, scope)))
 
 
 def mark_consumed(files: ScopedWorkspace, consumed: Mapping[str, Any], scope: Scope) -> None:
@@ -130,7 +129,7 @@ def move_consumed(
 
     def moved(old: Mapping[str, Any] | None) -> dict[str, Any]:
         record = dict(old or {})
-        consumed = {**(record.get("consumed") or {}), **new.consumed()}
+        consumed = {**_consumed_in(old), **new.consumed()}
         if done:
             consumed.pop(path, None)
         return {**record, "consumed": consumed}
@@ -154,9 +153,9 @@ def shorten_consumed(
     """
 
     def shortened(old: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        consumed = dict((old or {}).get("consumed") or {})
+        consumed = _consumed_in(old)
         known = consumed.get(path)
-        length = known.get("length") if isinstance(known, Mapping) else None
+        length = known.get("length") if known is not None else None
         if known is None or not isinstance(length, int):
             return None
         if digest_of(before[:length]) != known.get("digest"):
@@ -168,6 +167,14 @@ def shorten_consumed(
         return {**(old or {}), "consumed": consumed}
 
     files.update_json(scoped_path(_RECORD, scope), shortened)
+
+
+def _consumed_in(record: Mapping[str, Any] | None) -> Consumed:
+    """Return what a record says was taken in; what cannot be read counts as absent."""
+    consumed = (record or {}).get("consumed")
+    if not isinstance(consumed, Mapping):
+        return {}
+    return {path: known for path, known in consumed.items() if isinstance(known, Mapping)}
 
 
 def digest_of(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 
 from ..state.errors import WorkspaceError
 from .paths import shown
@@ -50,9 +50,13 @@ def dump_record(record: JsonRecord, name: str) -> bytes:
 
 
 def moment_in(value: object) -> datetime | None:
-    """Return the moment that a field of a record names, or None when it names none with a zone."""
+    """Return the moment that a field of a record names, or None when it names none with a zone
+    or one at the end of time."""
     try:
         moment = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
-    return moment if moment is not None and moment.tzinfo is not None else None
+    if moment is None or moment.tzinfo is None:
+        return None
+    # At either end of the calendar there is no day before or after to compute with.
+    return moment if MINYEAR < moment.year < MAXYEAR else None

@@ -18,6 +18,7 @@ from ..state.text import well_formed
 from .maintenance import Consumed, consumed_of, mark_consumed
 from .memory_file import MemoryPart, entry_body, split_memory
 from .memory_paths import memory_path
+from .records import moment_in
 from .scopes import Scope, scoped_path
 from .workspace import JsonRecord, ScopedWorkspace
 
@@ -25,6 +26,7 @@ __all__ = [
     "Version",
     "brought_up_to_date",
     "overwrite_memory",
+    "readable_versions",
     "rewrite_memory",
     "settle_rewrite",
     "versions_of",
@@ -121,8 +123,12 @@ def overwrite_memory(
 
 def settle_rewrite(files: ScopedWorkspace, scope: Scope) -> None:
     """Finish, or forget, a rewrite that a crash has interrupted."""
-    pending = (files.read_json(scoped_path(_RECORD, scope)) or {}).get("pending")
-    if pending is None:
+    record = files.read_json(scoped_path(_RECORD, scope)) or {}
+    if record.get("pending") is None:
+        return
+    pending = record["pending"]
+    if not _is_pending(pending):
+        files.update_json(scoped_path(_RECORD, scope), _without_pending)
         return
     text = files.read_text(memory_path(scope))
     after = pending["version"]["after"]
@@ -134,8 +140,13 @@ def settle_rewrite(files: ScopedWorkspace, scope: Scope) -> None:
 
 def versions_of(files: ScopedWorkspace, scope: Scope) -> list[Version]:
     """Return the rewrites that can be undone, the last one last."""
-    versions = (files.read_json(scoped_path(_RECORD, scope)) or {}).get("versions")
-    return list(versions) if isinstance(versions, list) else []
+    return readable_versions(files.read_json(scoped_path(_RECORD, scope)))
+
+
+def readable_versions(record: JsonRecord | None) -> list[Version]:
+    """Return the versions in the record of them; what cannot be read counts as absent."""
+    versions = (record or {}).get("versions")
+    return [v for v in versions if _is_version(v)] if isinstance(versions, list) else []
 
 
 def brought_up_to_date(base: str | None, text: str, current: str | None) -> str | None:
@@ -218,7 +229,7 @@ def _finish(files: ScopedWorkspace, scope: Scope, pending: Mapping[str, Any]) ->
     new: Version = pending["version"]
 
     def finished(record: JsonRecord | None) -> JsonRecord:
-        versions = list((record or {}).get("versions") or [])
+        versions = readable_versions(record)
         if versions and versions[-1] == new:
             pass  # somebody else, who took this for interrupted, was faster
         elif versions and versions[-1]["run"] == new["run"]:
@@ -233,6 +244,25 @@ def _finish(files: ScopedWorkspace, scope: Scope, pending: Mapping[str, Any]) ->
         return {**_without_pending(record), "versions": versions[-_KEPT:]}
 
     files.update_json(scoped_path(_RECORD, scope), finished)
+
+
+def _is_version(value: object) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("run"), str)
+        and moment_in(value.get("at")) is not None
+        and isinstance(value.get("before"), str | None)
+        and isinstance(value.get("after"), str)
+        and isinstance(value.get("consumed"), Mapping)
+    )
+
+
+def _is_pending(value: object) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and _is_version(value.get("version"))
+        and isinstance(value.get("consumed"), Mapping)
+    )
 
 
 def _without_pending(record: JsonRecord | None) -> JsonRecord:

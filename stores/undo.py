@@ -8,7 +8,7 @@ from datetime import datetime
 from ..state.errors import LongthreadError
 from .maintenance import mark_consumed, record_maintenance
 from .memory_paths import memory_path
-from .rewriting import brought_up_to_date, settle_rewrite, versions_of
+from .rewriting import brought_up_to_date, readable_versions, settle_rewrite, versions_of
 from .scopes import Scope, scoped_path
 from .workspace import JsonRecord, ScopedWorkspace
 
@@ -85,5 +85,4 @@ def undo_consolidation(
 
 
 def _without_last(record: JsonRecord | None) -> JsonRecord:
-    versions = list((record or {}).get("versions") or [])
-    return {**(record or {}), "versions": versions[:-1]}
+    return {**(record or {}), "versions": readable_versions(record)[:-1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from agents import Scripted, agent, calls, contents, nodes_run, say, thread
 from langchain_core.messages import AIMessage, BaseMessage
 
-from longthread import FlushTrigger, MemoryConfig
+from longthread import FlushTrigger, MemoryConfig, drain
 from longthread.state.errors import ConfigurationError
 from longthread.state.facts import says_nothing
 
@@ -262,10 +263,19 @@ def test_file_and_heading_come_from_one_instant_in_the_callers_zone(tmp_path: Pa
     assert file.stem in {f"{ahead:%Y-%m-%d}", f"{ahead - timedelta(minutes=5):%Y-%m-%d}"}
 
 
-def test_an_unknown_time_zone_is_a_clear_error(tmp_path: Path) -> None:
-    graph = agent(Scripted("ok"), tmp_path)
-    with pytest.raises(ConfigurationError, match="timezone='Mars/Olympus'"):
-        graph.invoke(say("hi"), thread(), context={"timezone": "Mars/Olympus"})
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "Europe", "../etc", "x" * 300, ""])
+@pytest.mark.parametrize("background", [True, False])
+def test_a_time_zone_that_is_none_is_refused_before_the_model_is_asked(
+    zone: str, background: bool, tmp_path: Path
+) -> None:
+    script = Scripted("ok")
+    graph = agent(script, tmp_path, memory=MemoryConfig(background=background))
+    with pytest.raises(ConfigurationError, match=f"timezone='{re.escape(zone)}'"):
+        graph.invoke(say("hi"), thread(), context={"timezone": zone})
+    assert script.requests == []
+    graph.invoke(say("hi"), thread(), context={"timezone": "Europe/Berlin"})
+    assert drain()
+    assert len(script.requests) == 1
 
 
 def test_memory_that_cannot_be_read_is_left_out_and_the_call_goes_on(

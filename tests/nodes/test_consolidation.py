@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import tempfile
 import threading
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -12,12 +14,16 @@ from typing import Any
 
 import pytest
 from agents import Scripted
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage
 from memory_desk import Clock, Desk, between, quick_disk
 
+from longthread import ToolResultEvictionConfig
 from longthread.state.counting import count_message, count_text
 from longthread.stores.ledger import LedgerMarker, append_entry
 from longthread.stores.memory_file import add_entry
+from longthread.stores.undo import undo_consolidation
 
 KIND = ["local"]
 
@@ -519,3 +525,66 @@ def test_bookkeeping_is_small_and_plain(tmp_path: Path, clock: Clock) -> None:
     assert set(record) == {"versions"}
     assert len(record["versions"]) == 5  # as many can be undone
     assert len(json.dumps(at.files.read_json("maintenance"))) < 500
+
+
+def test_the_longest_retention_is_one_that_can_be_computed(tmp_path: Path, clock: Clock) -> None:
+    at = desk(tmp_path, daily_file_retention_days=36_500)
+    at.policy = replace(at.policy, eviction=ToolResultEvictionConfig(retention_days=36_500))
+    note(at, clock, "Fact.")
+    at.consolidate()
+    assert at.memory == "- Fact. <!-- 2026-03-02 -->\n"
+    assert (at.files.read_json("maintenance") or {}).get("last")
+
+
+# What a bad disk or an editor leaves of a value.
+broken = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "version",
+                    "consumed",
+                    "run",
+                    "at",
+                    "before",
+                    "after",
+                    "memory/2026-03-02.md",
+                    "length",
+                    "digest",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    st.dictionaries(st.sampled_from(["pending", "versions", "consumed", "last"]), broken),
+    st.dictionaries(st.sampled_from(["pending", "versions", "consumed", "last"]), broken),
+)
+@example({"pending": 5}, {})
+@example({"pending": {}}, {"consumed": 5})
+@example({"pending": {"version": {}}, "versions": [5]}, {"last": "0001-01-01T00:00:00+00:00"})
+def test_whatever_stands_in_the_records_the_next_maintenance_does_its_work(
+    clock: Clock, undo: dict[str, Any], maintenance: dict[str, Any]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        at = desk(Path(folder))
+        at.files.write_text("MEMORY.md", "- Old.\n")
+        at.files.update_json("undo", lambda _: undo)
+        at.files.update_json("maintenance", lambda _: maintenance)
+        note(at, clock, "Fact.")
+        at.consolidate()
+        assert at.memory == "- Old.\n- Fact. <!-- 2026-03-02 -->\n"
+        assert undo_consolidation(at.files, clock.moment) is not None
+        assert at.memory == "- Old.\n"

@@ -442,7 +442,9 @@ def test_a_redactor_that_fails_means_that_nothing_is_sent_or_written(
     at = desk(tmp_path, redact=redact)
     at.flush(talk("a secret"))
     assert (at.asked("facts"), at.ledgers) == ([], "")
-    assert "raised ValueError: out of order; the text is neither sent nor written" in caplog.text
+    assert "raised ValueError at " in caplog.text
+    assert "; the text is neither sent nor written" in caplog.text
+    assert "out of order" not in caplog.text  # it could be the very text
     failing[0] = False
     at.flush(talk("a secret"))
     assert at.ledgers.count("- A fact.") == 1

@@ -43,6 +43,10 @@ WRONG: list[tuple[Any, dict[str, Any], list[str]]] = [
     (MemoryConfig, {"consolidation_prompt": "only %d"}, ["exactly two %d"]),
     (MemoryConfig, {"consolidation_prompt": "%d %d %d"}, ["exactly two %d"]),
     (MemoryConfig, {"consolidation_min_gap": timedelta(-1)}, ["consolidation_min_gap"]),
+    (MemoryConfig, {"consolidation_min_gap": timedelta.max}, ["consolidation_min_gap"]),
+    (MemoryConfig, {"daily_file_retention_days": 36_501}, ["daily_file_retention_days", "36501"]),
+    (ToolResultEvictionConfig, {"retention_days": 10**30}, ["retention_days", "36500"]),
+    (FlushTrigger, {"mode": "throttled", "gap": timedelta.max}, ["gap"]),
     (FlushTrigger, {"mode": "throttled"}, ["longer than nothing"]),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from typing import Any
 
 import pytest
@@ -194,19 +195,25 @@ def _raises(text: str) -> str:
     raise ValueError("out of order")
 
 
+def _repeats_it(text: str) -> str:
+    raise ValueError(f"cannot look at {text}")
+
+
 def _returns_nothing(text: str) -> Any:
     return None
 
 
-@pytest.mark.parametrize("redact", [_raises, _returns_nothing])
+@pytest.mark.parametrize("redact", [_raises, _repeats_it, _returns_nothing])
 def test_a_redactor_that_fails_lets_nothing_through(redact: Any) -> None:
+    text = " ".join(["a", "secret", "text"])
     with pytest.raises(RedactionError, match=f"redact={redact.__name__}") as caught:
-        redacted(redact, "a secret text")
+        redacted(redact, text)
     assert isinstance(caught.value, LongthreadError)
     assert caught.value.code == "REDACTION_FAILED"
     assert "secret text" not in str(caught.value)
+    assert "secret text" not in "".join(traceback.format_exception(caught.value))
     with pytest.raises(RedactionError):
-        transcript(HumanMessage("a secret text"), redact=redact)
+        transcript(HumanMessage(text), redact=redact)
 
 
 def test_nothing_is_changed_without_a_redactor() -> None:
