@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ config = typer.Typer(
 )
 
 MISTAKEN = 2
+_UNFOLDED = 100_000  # columns
 
 
 @config.command()
@@ -132,7 +134,8 @@ def _show_tables(settings: Settings, agent: str | None) -> None:
 
     from .settings_table import rows
 
-    console = Console()
+    # Nothing is folded for a program that reads it: `grep` would look for half a name.
+    console = Console(width=None if sys.stdout.isatty() else _UNFOLDED)
 
     def table(title: str, own: AgentSettings, only: str | None = None) -> None:
         shown = Table(title=title, title_justify="left", box=None, pad_edge=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import BaseModel, SecretStr
 from pydantic.alias_generators import to_camel
@@ -13,13 +15,15 @@ from pydantic.alias_generators import to_camel
 from ..state.config import FlushTrigger
 from ..stores.settings.agent import PARTS, AgentSettings
 from ..stores.settings.environment import ENVIRONMENT
-from ..stores.settings.mistakes import HIDDEN, is_secret_name
+from ..stores.settings.mistakes import HIDDEN, is_secret_name, may_hold_key
 from ..stores.settings.shapes import ModelRole, Provider, Routing
 from ..stores.settings.spelling import Path
 
 __all__ = ["Row", "rows"]
 
 _LONGEST = 60  # characters of a value
+# Whatever is in them is sent to the provider beside the key, or in its place.
+_SENT_ALONG = re.compile(r"(headers?|query|params|cookies)$", re.IGNORECASE)
 _ONLY_IN_PYTHON = {("memory", "redact")}
 
 
@@ -111,15 +115,28 @@ def _text(value: Any) -> str:
         case tuple() | list():
             return ", ".join(map(_text, value)) or "none"
         case Mapping():
-            inner = (
-                f"{key}: {HIDDEN if is_secret_name(key) else _text(each)}"
-                for key, each in value.items()
-            )
-            return "; ".join(inner) or "none"
+            return "; ".join(_item(key, each) for key, each in value.items()) or "none"
     line = " ".join(str(value).split())
+    if may_hold_key(unquote(line)):
+        host = re.match(r"https?://[^/?#@\s]+/", line, re.IGNORECASE)
+        return f"{host[0]}{HIDDEN}" if host and not may_hold_key(host[0]) else HIDDEN
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}… ({len(str(value)):,} characters)"
+
+
+def _item(name: str, value: Any) -> str:
+    if _SENT_ALONG.search(name) and isinstance(value, Mapping):
+        text = "; ".join(f"{_name(key)}: {HIDDEN}" for key in value) or "none"
+    elif is_secret_name(name) or (_SENT_ALONG.search(name) and value is not None):
+        text = HIDDEN
+    else:
+        text = _text(value)
+    return f"{_name(name)}: {text}"
+
+
+def _name(text: str) -> str:
+    return HIDDEN if may_hold_key(text) else text
 
 
 def _camel(path: Path) -> str:
     inside = path[:2] if path[0] == "providers" else path[:0]  # a provider's name is its own
-    return ".".join((*inside, *map(to_camel, path[len(inside) :])))
+    return ".".join((*map(_name, inside), *map(to_camel, path[len(inside) :])))

@@ -19,6 +19,8 @@ from .redaction import without_secrets
 __all__ = ["model_on"]
 
 _OPENAI = "api.openai.com"
+# What a class calls its address, if not `base_url`.
+_ADDRESS = {"azure_openai": "azure_endpoint"}
 
 
 def model_on(
@@ -75,9 +77,10 @@ def _options(route: Route, role: ModelRole, entry: Provider) -> dict[str, Any]:
         own, of_provider = getattr(role, name), getattr(entry, name)
         if (value := own if own is not None else of_provider) is not None:
             options[name] = value
-    for name in ("base_url", "api_key"):
-        if (value := getattr(entry, name)) is not None:
-            options[name] = value
+    if entry.base_url is not None:
+        options[_ADDRESS.get(entry.type, "base_url")] = entry.base_url
+    if entry.api_key is not None:
+        options["api_key"] = entry.api_key
     return options
 
 

@@ -7,15 +7,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from ...state.errors import ConfigurationError
+from ...state.redaction import redact_secrets
 
 __all__ = [
     "HIDDEN",
     "Mistake",
     "SettingsError",
     "closest",
+    "is_key",
     "is_secret_name",
+    "may_hold_key",
     "named",
     "quoted",
     "shown",
@@ -28,12 +32,22 @@ _SECRET = re.compile(
     r"(^|[._-])(api_?key|access_?key|private_?key|key|token|secret|pass(word|wd|phrase)?"
     r"|credentials?|authorization|auth|bearer|cookie)$"
 )
-# What keys of known providers look like, and long words with nothing but letters and digits.
-_SECRET_VALUE = re.compile(
-    r"\b(sk|pk|rk|gsk|xai|key|ghp|hf|AIza)[-_A-Za-z0-9]{12,}|bearer\s|\b[A-Za-z0-9_+/=-]{32,}"
-    r"|://\S*[@?#]",
+# How keys of known providers begin, and how one is sent.
+_KEY = re.compile(
+    r"\b(?:(?:sk|pk|rk|gsk|xai|key|ghp|hf)[-_]|AIza)[-_A-Za-z0-9]{12,}"
+    r"|\b(?:sk|pk|rk|gsk|xai)-[-_A-Za-z0-9]{3,}|\bbearer\s+\S"
+    r"|\bbasic\s+(?=\S*[\d=])[\w+/]{8,}=*(?!\S)",
     re.IGNORECASE,
 )
+# Those, long words with nothing but letters and digits, and addresses that hold more than a path.
+_SECRET_VALUE = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|key|ghp|hf|AIza)[-_A-Za-z0-9]{12,}|bearer\s"
+    r"|\b[A-Za-z0-9_+/=-]{32,}|://\S*[@?#]",
+    re.IGNORECASE,
+)
+# A word too long and too mixed for a name: 24 letters and digits, or a part of a path with digits.
+_LONG_WORD = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{24,}")
+_PATH_PART = re.compile(r"(?<=[^/:]/)(?=[^/]*\d)[^/\s]{16,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +101,19 @@ def shown(value: Any, *, field: str = "", secret: bool = False) -> str:
         # What a collection holds has names of its own, and those may be secrets' names.
         return HIDDEN if secret or is_secret_name(field) else _kind(value)
     text = repr(value)
-    if _SECRET_VALUE.search(text):
+    if _SECRET_VALUE.search(text) or may_hold_key(unquote(text)):
         return HIDDEN
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
 
 
 def quoted(text: str) -> str:
     """Return a name in quotes, unless it looks like a key that was put in the wrong place."""
-    return HIDDEN if _SECRET_VALUE.search(text) else repr(text[:_LONGEST])
+    return HIDDEN if _SECRET_VALUE.search(text) or is_key(text) else repr(text[:_LONGEST])
 
 
 def named(text: str) -> str:
     """Return a field's name as it may stand in a message."""
-    if _SECRET_VALUE.search(text):
+    if _SECRET_VALUE.search(text) or is_key(text):
         return HIDDEN
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
@@ -114,6 +128,18 @@ def is_secret_name(name: str) -> bool:
     """Say whether a field's name sounds like that of a secret: `apiKey`, `token`, `password`."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     return bool(_SECRET.search(snake))
+
+
+def is_key(text: str) -> bool:
+    """Say whether a text holds what is a key for certain: by how it begins, or is called."""
+    return bool(_KEY.search(text)) or redact_secrets(text) != text
+
+
+def may_hold_key(text: str) -> bool:
+    """Say whether a text may hold a key, so that it is better not shown: a setting's value."""
+    if is_key(text) or _LONG_WORD.search(text):
+        return True
+    return "://" in text and bool(_PATH_PART.search(text))
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

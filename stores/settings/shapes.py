@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import unquote
 
 from pydantic import (
     BaseModel,
@@ -34,7 +35,8 @@ from ...state.config import (
     TruncateArgsConfig,
 )
 from ...state.config_model import ConfigModel
-from .mistakes import is_secret_name
+from .mistakes import is_key
+from .options import check_options
 
 __all__ = [
     "AgentFile",
@@ -144,19 +146,6 @@ class RollingSection(_Placed, RollingCompactionConfig):
     model: str = "default"
 
 
-def _without_secrets(value: JsonValue, path: str = "options") -> None:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if is_secret_name(name):
-                raise ValueError(
-                    f"{path}.{name}: a key belongs in providers.<name>.api_key of auth.json"
-                )
-            _without_secrets(inner, f"{path}.{name}")
-    elif isinstance(value, list):
-        for inner in value:
-            _without_secrets(inner, path)
-
-
 class _ForTheClient(_Placed, ConfigModel):
     """What both a provider and a model may say about the client that is made for them.
 
@@ -179,8 +168,8 @@ class _ForTheClient(_Placed, ConfigModel):
 
     @field_validator("options")
     @classmethod
-    def _options_hold_no_secrets(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        _without_secrets(value)
+    def _neither_address_nor_key(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        check_options(value)
         return value
 
 
@@ -257,6 +246,8 @@ class Provider(_ForTheClient):
             raise ValueError("write an address such as https://openrouter.ai/api/v1")
         if found["user"] or "?" in value or "#" in value:
             raise ValueError("no user, password or query here: the key belongs in api_key")
+        if is_key(unquote(value)):
+            raise ValueError("a part of it looks like a key, which belongs in api_key")
         return value
 
     @field_validator("api_key")

@@ -119,6 +119,41 @@ def test_as_json_it_is_one_document(run: Run, tmp_path: Path) -> None:
     assert KEY not in json.dumps(document)
 
 
+def test_what_is_sent_along_and_what_may_be_a_key_is_not_shown(run: Run, tmp_path: Path) -> None:
+    secret = "a1b2c3d4" * 4
+    options = {
+        "default_headers": {"X-Foo": "SECRET"},
+        "default_query": {"code": "SECRET"},
+        "model_kwargs": {"extra_headers": {"h": "SECRET"}, "user": "me"},
+        "service_tier": secret,
+    }
+    base = f"https://p.test/{secret}/v1"
+    auth = {"providers": {"p": {"base_url": base, "api_key": KEY, "options": options}}}
+    models = {"main": {"model": "accounts/fireworks/models/llama-v3p1-405b-instruct"}}
+    write_settings(tmp_path, settings={"models": models}, auth=auth)
+    for format in ([], ["--json"]):
+        result = run("check", str(tmp_path), *format)
+        assert result.exit_code == 0, result.output
+        assert "SECRET" not in result.output
+        assert secret not in result.output
+        assert "X-Foo: <hidden>" in result.output
+        assert "https://p.test/<hidden>" in result.output
+        assert models["main"]["model"] in result.output
+
+
+def test_in_a_pipe_no_name_and_no_value_is_folded(run: Run, tmp_path: Path) -> None:
+    name = "a-provider-of-a-name-that-is-longer-than-most"
+    options = {"stop": ["one", "two", "three", "four", "five"] * 8}
+    auth = {"providers": {name: {"api_key": KEY, "options": options}}}
+    write_settings(tmp_path, auth=auth)
+    result = run("check", str(tmp_path), env={"COLUMNS": "80"})
+    assert any(
+        line.startswith(f"providers.{name}.options ") and "five" in line
+        for line in result.stdout.splitlines()
+    )
+    assert max(map(len, result.stdout.splitlines())) < 1_000
+
+
 def test_an_empty_folder_is_all_defaults(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
