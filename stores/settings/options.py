@@ -25,7 +25,7 @@ _MORE_ARGUMENTS = frozenset({"modelkwargs", "configuration", "clientoptions", "c
 _MORE_ARGUMENTS |= {"clientkwargs", "syncclientkwargs", "asyncclientkwargs", "httpclient"}
 
 
-def check_options(options: Mapping[str, JsonValue]) -> None:
+def check_options(options: dict[str, JsonValue]) -> None:
     """Refuse options that say where to send something, or with which key.
 
     Args:
