@@ -20,7 +20,7 @@ from .agent import context_policy
 from .compiled import AgentGraph
 from .manual_compaction import compaction_steps
 from .sessions import Session, session_of, status_of
-from .thread_access import state_of
+from .thread_access import is_busy, state_of
 
 __all__ = [
     "CompactionGraph",
@@ -39,7 +39,7 @@ class CompactionInput(TypedDict, total=False):
     Keys:
         thread_id: The thread; left out: the one that the run is on.
         instructions: Added to the summariser's prompt.
-        dry_run: Say what would be done; ask no model, write nothing.
+        dry_run: Say what would be done; ask no model, write nothing. Refused like a compaction.
     """
 
     thread_id: str
@@ -101,6 +101,7 @@ class _CompactThread(Node):
             run.runtime,
         )
         snapshot: StateSnapshot = yield state_of(self.agent, config)
+        busy = yield from is_busy(self.agent, thread_id)
         return {
             "thread_id": result.thread_id,
             "compacted_count": result.compacted_count,
@@ -109,7 +110,7 @@ class _CompactThread(Node):
             "session": session_of(
                 result.thread_id,
                 snapshot.values,
-                status_of(snapshot),
+                "busy" if busy else status_of(snapshot),
                 context_policy(self.agent),
                 agent=self.agent.get_name(),
             ),

@@ -21,7 +21,7 @@ from ..state.errors import LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
 from ..stores.workspace import Owner
-from .thread_access import agent_at, alone_on, checkpoint_in, state_of, thread_in
+from .thread_access import agent_at, alone_on, checkpoint_in, is_busy, state_of, thread_in
 
 __all__ = [
     "CompactionResult",
@@ -60,7 +60,8 @@ def compact_thread(
         graph: The compiled agent graph, or one that holds it, with its checkpointer.
         config: Names the thread (`configurable.thread_id`), and with `checkpoint_ns` a subgraph's.
         instructions: Added to the summariser's prompt for this run.
-        dry_run: Say what would be done; ask no model, write nothing.
+        dry_run: Say what would be done; ask no model, write nothing. It is refused where the
+            compaction itself would be.
 
     Returns:
         What was done.
@@ -97,7 +98,8 @@ def compaction_steps(
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
     before: StateSnapshot = yield state_of(graph, config)
     state = _open_state(before, compaction, thread_id)
-    as_node = "" if dry_run else _place_to_write_from(before, thread_id)
+    as_node = _place_to_write_from(before, thread_id)
+    yield from _check_rest(graph, thread_id)
     view, plan = compaction.manual(state, instructions)
     size = view.decisions.size
     if plan is None:
@@ -146,6 +148,18 @@ def _place_to_write_from(
         "finish or resume it first",
         code="SESSION_BUSY",
     )
+
+
+def _check_rest(graph: Any, thread_id: str) -> Steps[None]:
+    """Raise if somebody works on a thread: the checkpoints do not tell of every call.
+
+    One that has only just begun, or that repeats a model call that failed, has stored nothing yet.
+    """
+    if (yield from is_busy(graph, thread_id)):
+        raise LongthreadError(
+            f"thread {thread_id!r} is being worked on: try again when that call has ended",
+            code="SESSION_BUSY",
+        )
 
 
 def _has_failed(before: StateSnapshot) -> bool:

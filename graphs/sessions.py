@@ -23,7 +23,7 @@ class Session(TypedDict):
     Keys:
         id: The thread's id.
         agent: The name of its agent.
-        status: See `Status`; only a server knows that a thread is busy.
+        status: See `Status`.
         message_count: Messages in the journal, sealed ones included.
         summary: What stands for the messages that are summarised; None: nothing yet.
         size: Messages that the summary covers, system messages not counted.

@@ -13,9 +13,9 @@ from ..nodes.compaction import CompactionNode
 from ..nodes.intake import graph_path
 from ..nodes.node import Effect, Steps
 from ..state.errors import ConfigurationError, LongthreadError
-from ..stores.leases import lease_on, released
+from ..stores.leases import is_worked_on, lease_on, released
 
-__all__ = ["agent_at", "alone_on", "checkpoint_in", "state_of", "thread_in"]
+__all__ = ["agent_at", "alone_on", "checkpoint_in", "is_busy", "state_of", "thread_in"]
 
 T = TypeVar("T")
 
@@ -73,6 +73,14 @@ def alone_on(graph: Any, thread_id: str, work: Steps[T]) -> Steps[T]:
         return (yield from work)
     finally:
         yield released(lease)
+
+
+def is_busy(graph: Any, thread_id: str) -> Steps[bool]:
+    """Whether somebody works on a thread in a graph's own checkpointer, as far as that tells."""
+    saver = getattr(graph, "checkpointer", None)
+    if not isinstance(saver, BaseCheckpointSaver):
+        return False
+    return (yield from is_worked_on(saver, thread_id))
 
 
 def checkpoint_in(snapshot: StateSnapshot) -> str | None:

@@ -26,10 +26,21 @@ from .advisory_locks import AdvisoryLocks
 from .effects import Effect, Steps
 from .journal.scripts import Script, dialect_of, run_script
 
-__all__ = ["Lease", "forget_leases", "forget_thread_lease", "is_leased", "lease_on", "released"]
+__all__ = [
+    "Lease",
+    "forget_leases",
+    "forget_thread_lease",
+    "is_leased",
+    "is_worked_on",
+    "lease_on",
+    "released",
+]
 
 GRACE = 1.0
 """Seconds to wait for a thread that is being worked on: an ended call may not have let go yet."""
+
+_GLANCE = 0.2
+"""Seconds to look: others that only look hold a lease for less."""
 
 _POLL = 0.02
 
@@ -45,18 +56,19 @@ class _Leases(Protocol):
         ...
 
 
-def lease_on(saver: BaseCheckpointSaver[Any], thread: str) -> Steps[Lease]:
+def lease_on(saver: BaseCheckpointSaver[Any], thread: str, *, grace: float = GRACE) -> Steps[Lease]:
     """Take the lease on a thread.
 
     Args:
         saver: The checkpointer that holds the thread.
         thread: The thread's id.
+        grace: Seconds to wait for it.
 
     Raises:
         LongthreadError: Somebody else is working on it (code `SESSION_BUSY`).
     """
     leases = yield from _leases_of(saver)
-    ends = time.monotonic() + GRACE
+    ends = time.monotonic() + grace
     while True:
         lease: Lease | None = yield _taken(leases, thread)
         if lease is not None:
@@ -68,6 +80,18 @@ def lease_on(saver: BaseCheckpointSaver[Any], thread: str) -> Steps[Lease]:
                 code="SESSION_BUSY",
             )
         yield Effect(run=lambda: time.sleep(_POLL), arun=lambda: asyncio.sleep(_POLL))
+
+
+def is_worked_on(saver: BaseCheckpointSaver[Any], thread: str) -> Steps[bool]:
+    """Whether somebody works on a thread, and does not just look at it or let go of it."""
+    try:
+        lease = yield from lease_on(saver, thread, grace=_GLANCE)
+    except LongthreadError as error:
+        if error.code != "SESSION_BUSY":
+            raise
+        return True
+    yield released(lease)
+    return False
 
 
 def is_leased(saver: BaseCheckpointSaver[Any], thread: str) -> bool:

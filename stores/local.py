@@ -15,7 +15,7 @@ import stat
 from ..state.errors import WorkspaceError
 from .files import disk_errors
 from .local_scope import LocalScope
-from .paths import HIDDEN, check_segment, safe_segment, shown
+from .paths import HIDDEN, check_segment, check_user, safe_segment, shown
 from .places import Places
 from .workspace import Owner, Workspace
 
@@ -29,8 +29,9 @@ class LocalWorkspace:
 
     Users and agents get the folder of their own name where it is lower-case ASCII. Other names
     (with capitals, `@`, spaces, …) get a readable prefix and a hash (`paths.safe_segment`),
-    because `Ann` and `ann` are one folder on many systems. Without a user the folder is
-    `_default`, which no user can reach: one who is really called that is mapped to a hashed name.
+    because `Ann` and `ann` are one folder on many systems; so do users whose id is no name, such as
+    `https://…/42` or `..`. Without a user the folder is `_default`, which no user can reach: one
+    who is really called that is mapped to a hashed name.
 
     Creating the object neither reads nor creates a file; it only looks whether the root can be a
     folder.
@@ -67,7 +68,7 @@ class LocalWorkspace:
         """Return the view of one owner's files. Cheap: nothing is read or created.
 
         Raises:
-            WorkspaceError: The user's id or the agent's name cannot be used as a name.
+            WorkspaceError: The user's id cannot be one, or the agent's name is no name.
         """
         home = _user_segment(owner.user)
         agent = safe_segment(check_segment(owner.agent, "agent"))
@@ -119,4 +120,4 @@ def workspace_at(given: str | os.PathLike[str] | Workspace | None) -> Workspace:
 
 def _user_segment(user: str | None) -> str:
     # safe_segment() never returns a leading underscore, so nobody shares the folder of "no user".
-    return _NO_USER if user is None else safe_segment(check_segment(user, "user"))
+    return _NO_USER if user is None else safe_segment(check_user(user))

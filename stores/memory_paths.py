@@ -14,12 +14,15 @@ from .scopes import Scope, scope_of, scoped_path
 __all__ = [
     "archive_path",
     "check_memory_path",
+    "check_new_memory_path",
     "memory_path",
     "search_order",
 ]
 
 _ARCHIVE = re.compile(r"archive-\d{4}-\d{2}\.md", re.ASCII)
 _ARCHIVED_LEDGERS = "memory/archive/"
+# What was meant as a day: with one digit too few it would be no ledger either.
+_DAY = re.compile(r"memory/(?:archive/)?(\d+-\d+-\d+)\.md", re.ASCII)
 
 
 def memory_path(scope: Scope) -> str:
@@ -44,6 +47,28 @@ def check_memory_path(path: str) -> str:
         raise ToolInputError(
             f"path {shown(path)} is not a memory file; those are MEMORY.md, memory/YYYY-MM-DD.md, "
             "archive-YYYY-MM.md, and the same below global/"
+        )
+    return path
+
+
+def check_new_memory_path(path: str) -> str:
+    """Return a path unchanged if a memory file can be written there.
+
+    A file for a day or a month that never is would be read like any note, and never be merged or
+    archived.
+
+    Raises:
+        WorkspaceError: It is no path of the workspace.
+        ToolInputError: It is some other file, or names no day or month of the calendar.
+    """
+    name = check_memory_path(path).removeprefix("global/")
+    if (match := _DAY.fullmatch(name)) and ledger_date(name) is None:
+        raise ToolInputError(
+            f"path {shown(path)}: {match[1]} is no day of the calendar; name one as YYYY-MM-DD"
+        )
+    if _ARCHIVE.fullmatch(name) and ledger_date(f"memory/{name[8:15]}-01.md") is None:
+        raise ToolInputError(
+            f"path {shown(path)}: {name[8:15]} is no month of the calendar; name one as YYYY-MM"
         )
     return path
 

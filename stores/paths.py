@@ -12,7 +12,15 @@ import unicodedata
 
 from ..state.errors import WorkspaceError
 
-__all__ = ["HIDDEN", "MAX_SEGMENT_BYTES", "check_segment", "safe_segment", "shown", "split_path"]
+__all__ = [
+    "HIDDEN",
+    "MAX_SEGMENT_BYTES",
+    "check_segment",
+    "check_user",
+    "safe_segment",
+    "shown",
+    "split_path",
+]
 
 MAX_SEGMENT_BYTES = 255
 """The longest file name, in UTF-8 bytes, that every common file system takes."""
@@ -42,7 +50,7 @@ def check_segment(name: str, what: str = "name") -> str:
     """Return `name` unchanged if it is safe as one file or folder name on every system.
 
     Args:
-        name: One segment: a user id, the name of an agent, one part of a path.
+        name: One segment: the name of an agent, one part of a path.
         what: What the segment is, for the error message.
 
     Raises:
@@ -54,6 +62,23 @@ def check_segment(name: str, what: str = "name") -> str:
     if problem is not None:
         raise WorkspaceError(f"{what} {shown(name)} {problem}")
     return name
+
+
+def check_user(user: str) -> str:
+    """Return the id of a user unchanged if it can be one.
+
+    Whoever issues identities chooses them (an OpenID Connect subject may be a URL), so any text
+    will do, separators and `..` included: it is not used as a name, but turned into one that is
+    safe and belongs to it alone.
+
+    Raises:
+        WorkspaceError: It is empty, or holds a control character, a line separator or a lone
+            surrogate, which not everything that has to store an id can store.
+    """
+    problem = _unprintable(user) if user else "is empty; pass None for the default user"
+    if problem is not None:
+        raise WorkspaceError(f"user {shown(user)} {problem}")
+    return user
 
 
 def split_path(path: str) -> tuple[str, ...]:
@@ -124,12 +149,8 @@ def _problem(segment: str) -> str | None:
         return "points at a folder instead of naming something; leave it out"
     if "/" in segment or "\\" in segment:
         return "holds a path separator; give one plain name"
-    for character in segment:
-        if unicodedata.category(character) in _UNPRINTABLE:
-            return (
-                f"holds {character!r}, a control character, line separator or lone surrogate;"
-                " remove it"
-            )
+    if (problem := _unprintable(segment)) is not None:
+        return problem
     if segment[-1] in ". ":
         return "ends in a dot or a space, which Windows drops; remove it"
     if segment.split(".", 1)[0].rstrip(" ").upper() in _DEVICES:
@@ -137,4 +158,15 @@ def _problem(segment: str) -> str | None:
     size = len(segment.encode("utf-8"))
     if size > MAX_SEGMENT_BYTES:
         return f"takes {size} bytes, more than the {MAX_SEGMENT_BYTES} allowed; shorten it"
+    return None
+
+
+def _unprintable(text: str) -> str | None:
+    """Say which character of a text cannot be shown and stored everywhere, or None."""
+    for character in text:
+        if unicodedata.category(character) in _UNPRINTABLE:
+            return (
+                f"holds {character!r}, a control character, line separator or lone surrogate;"
+                " remove it"
+            )
     return None

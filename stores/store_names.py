@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..state.errors import WorkspaceError
-from .paths import check_segment, shown, split_path
+from .paths import check_segment, check_user, shown, split_path
 from .workspace import Owner
 
 __all__ = [
@@ -76,7 +76,7 @@ class StoreNames:
         owner: Whose files.
 
     Raises:
-        WorkspaceError: The user's id or the agent's name cannot be used as a name.
+        WorkspaceError: The user's id cannot be one, or the agent's name is no name.
     """
 
     def __init__(self, root: Namespace, owner: Owner) -> None:
@@ -163,9 +163,9 @@ def user_namespace(root: Namespace, user: str | None) -> Namespace:
     """Return the namespace of all that belongs to a user.
 
     Raises:
-        WorkspaceError: The id cannot be used as a name.
+        WorkspaceError: The id is empty or unprintable, see `paths.check_user`.
     """
-    return (*root, _NO_USER if user is None else label(check_segment(user, "user")))
+    return (*root, _NO_USER if user is None else label(check_user(user)))
 
 
 def label(text: str) -> str:

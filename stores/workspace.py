@@ -32,7 +32,7 @@ class Owner:
     """Whose files these are.
 
     Args:
-        user: The id of the user, or None when there is only one.
+        user: The id of the user, any printable text, or None when there is only one.
         agent: The name of the agent.
     """
 
@@ -245,7 +245,8 @@ class Workspace(Protocol):
         """Return the view of one owner's files. Cheap: nothing is read or created.
 
         Raises:
-            WorkspaceError: The user's id or the agent's name cannot be used as a name.
+            WorkspaceError: The user's id is empty or unprintable (`paths.check_user`), or the
+                agent's name is no name (`paths.check_segment`).
         """
         ...
 

@@ -14,6 +14,10 @@ __all__ = ["Fields", "decoded", "fields_of", "media_type", "read_body"]
 
 T = TypeVar("T", bound="Fields")
 
+_DRAINED = 100_000_000
+"""Bytes of a body too large that are read and thrown away. Closing a connection while its client
+still sends resets it, and most clients then never see the answer."""
+
 _UTF_8 = ("utf-8", "utf8", "us-ascii")
 
 
@@ -39,16 +43,19 @@ async def read_body(request: Request, limit: int) -> bytes:
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
         raise _unsupported(f"Content-Encoding: {encoding}: send the body as it is")
-    body = bytearray()
+    if _asks_first(request) and _announced(request) > limit:
+        raise _too_large(limit, close=True)
+    body, arrived = bytearray(), 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise HttpError(
-                413,
-                "PAYLOAD_TOO_LARGE",
-                f"the body is larger than {limit:,} bytes",
-                headers={"Connection": "close"},
-            )
+        arrived += len(chunk)
+        if arrived <= limit:
+            body += chunk
+            continue
+        body.clear()
+        if arrived > limit + _DRAINED:
+            raise _too_large(limit, close=True)
+    if arrived > limit:
+        raise _too_large(limit, close=False)
     return bytes(body)
 
 
@@ -95,6 +102,25 @@ def decoded(body: bytes) -> str:
         return body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise HttpError(400, "NOT_UTF_8", f"the body: {error.reason} at {error.start}") from None
+
+
+def _asks_first(request: Request) -> bool:
+    """Whether the client waits to be asked for the body."""
+    return request.headers.get("expect", "").strip().lower() == "100-continue"
+
+
+def _announced(request: Request) -> int:
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isdecimal() and len(length) < 20 else 0
+
+
+def _too_large(limit: int, *, close: bool) -> HttpError:
+    return HttpError(
+        413,
+        "PAYLOAD_TOO_LARGE",
+        f"the body is larger than {limit:,} bytes",
+        headers={"Connection": "close"} if close else None,
+    )
 
 
 def _unsupported(message: str) -> HttpError:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -18,6 +20,7 @@ from .memory_file import Condition, MemoryFolder, etag_of
 
 __all__ = ["memory_routes"]
 
+_ETAG = re.compile(r'(?:W/)?"[^"]*"|\*')
 _JSON, _MARKDOWN, _PLAIN = "application/json", "text/markdown", "text/plain"
 
 
@@ -86,7 +89,7 @@ def memory_routes(workspace: Workspace, agent: str, *, max_bytes: int) -> list[B
             raise HttpError(404, "MEMORY_NOT_FOUND", f"there is no memory file {file!r}")
         about, text = found
         headers = {"ETag": etag_of(text), "Cache-Control": "no-cache", "Vary": "Accept"}
-        if not Condition(none_match=_etags(request, "if-none-match")).holds(text):
+        if not replace(_condition(request), match=None).holds(text):
             return Response(status_code=304, headers=headers)
         accept = request.headers.get("accept", "")
         if _JSON not in accept and (_MARKDOWN in accept or _PLAIN in accept):
@@ -121,12 +124,11 @@ def memory_routes(workspace: Workspace, agent: str, *, max_bytes: int) -> list[B
           "415": {description: UNSUPPORTED_MEDIA_TYPE}
         """
         folder, file = folder_of(request), request.path_params["file"]
-        folder.path(file)  # refused before anything is read
+        folder.path(file, new=True)  # refused before anything is read
         kind = media_type(request, _MARKDOWN, _PLAIN, _JSON)
         body = await read_body(request, max_bytes)
         text = fields_of(body, FileFields).content if kind == _JSON else decoded(body)
-        condition = Condition(_etags(request, "if-match"), _etags(request, "if-none-match"))
-        about, created = await asyncio.to_thread(folder.replace, file, text, condition)
+        about, created = await asyncio.to_thread(folder.replace, file, text, _condition(request))
         headers = {"ETag": etag_of(text)}
         return JSONResponse(about, status_code=201 if created else 200, headers=headers)
 
@@ -142,9 +144,21 @@ def _both(shared: MemoryFolder, own: MemoryFolder) -> list[dict[str, object]]:
     return [*shared.listed(), *own.listed()]
 
 
+def _condition(request: Request) -> Condition:
+    """Return what a request expects of the file.
+
+    Ours are strong ETags. `If-None-Match` compares weakly (RFC 9110, 13.1.2): caches and proxies
+    that compress an answer weaken its ETag. `If-Match` compares strongly.
+    """
+    none_match = _etags(request, "if-none-match")
+    if none_match is not None:
+        none_match = [etag.removeprefix("W/") for etag in none_match]
+    return Condition(_etags(request, "if-match"), none_match)
+
+
 def _etags(request: Request, header: str) -> list[str] | None:
-    """Return the ETags that a condition names; a weak one equals no strong one."""
+    """Return the ETags that a header names, with their quotes, or `*`; None: there is no header."""
     values = request.headers.getlist(header)
     if not values:
         return None
-    return [etag.strip() for value in values for etag in value.split(",")]
+    return [etag for value in values for etag in _ETAG.findall(value)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...nodes.identity import utc_now
 from ...state.errors import ToolInputError, WorkspaceError
-from ...stores.memory_paths import check_memory_path, search_order
+from ...stores.memory_paths import check_memory_path, check_new_memory_path, search_order
 from ...stores.rewriting import overwrite_memory
 from ...stores.scopes import Scope
 from ...stores.workspace import ScopedWorkspace
@@ -79,7 +79,7 @@ class MemoryFolder:
         Raises:
             HttpError: No memory file can have that name, or it is not as the client expects.
         """
-        path, replaced = self.path(name), list[str | None]()
+        path, replaced = self.path(name, new=True), list[str | None]()
 
         def check(old: str | None) -> None:
             if not condition.holds(old):
@@ -104,16 +104,21 @@ class MemoryFolder:
         assert about is not None, "it has just been written"
         return about, replaced == [None]
 
-    def path(self, name: str) -> str:
+    def path(self, name: str, *, new: bool = False) -> str:
         """Return where a file of that name is, in the workspace.
+
+        Args:
+            name: The name.
+            new: Whether it is to be written, and so must not name a day or a month that never is.
 
         Raises:
             HttpError: No memory file can have that name.
         """
+        check = check_new_memory_path if new else check_memory_path
         if len(name) > _LONGEST:
             raise HttpError(400, "INVALID_PATH", f"the name is longer than {_LONGEST} characters")
         try:
-            path = check_memory_path(name if self.agent is not None else _SHARED + name)
+            path = check(name if self.agent is not None else _SHARED + name)
         except (ToolInputError, WorkspaceError) as error:
             raise HttpError(400, "INVALID_PATH", str(error)) from None
         if self.agent is not None and path.startswith(_SHARED):

@@ -79,6 +79,8 @@ class OwnSessions:
 
     async def _check_owner(self, thread_id: str, user: str | None) -> None:
         """Raise as if a thread were not there if it is not the user's."""
+        if not thread_id or "\0" in thread_id:  # PostgreSQL takes no question with a NUL in it
+            raise LongthreadError(f"there is no thread {thread_id!r}", code="SESSION_NOT_FOUND")
         snapshot = await self._snapshot(thread_id)
         owner = (snapshot.values or {}).get("owner")
         # A thread that does not say whose it is can only be the default user's.

@@ -110,9 +110,10 @@ def session_routes(sessions: Sessions) -> list[BaseRoute]:
             {"sessionId": session["id"], "alreadyClosed": not new, "session": _session(session)}
         )
 
+    # An id may hold slashes: servers hand over `%2F` as one.
     return [
-        Route("/sessions/{id}/compact", Resource(post=compact)),
-        Route("/sessions/{id}/close", Resource(post=close)),
+        Route("/sessions/{id:path}/compact", Resource(post=compact)),
+        Route("/sessions/{id:path}/close", Resource(post=close)),
     ]
 
 

@@ -382,13 +382,56 @@ def test_erasing_a_user_removes_that_user_only(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x", "..", "", "a/b", "a\\b", "CON", "dots.", "\0", "\ud800"])
-def test_an_owner_with_a_hostile_name_is_refused(workspace: Workspace, name: str) -> None:
+def test_an_agent_with_a_hostile_name_is_refused(workspace: Workspace, name: str) -> None:
     with pytest.raises(WorkspaceError, match="agent"):
         workspace.scoped(Owner("ann", name))
+
+
+@pytest.mark.parametrize("user", ["", "\0", "a\nb", "a\u2028b", "\ud800"])
+def test_a_user_without_a_printable_id_is_refused(workspace: Workspace, user: str) -> None:
     with pytest.raises(WorkspaceError, match="user"):
-        workspace.scoped(Owner(name, "coder"))
+        workspace.scoped(Owner(user, "coder"))
     with pytest.raises(WorkspaceError, match="user"):
-        workspace.erase_user(name)
+        workspace.erase_user(user)
+
+
+def test_a_user_may_be_called_anything_and_has_files_nobody_else_has(workspace: Workspace) -> None:
+    users = [
+        "https://issuer.example/users/42",
+        "https:--issuer.example-users-42",
+        "https://issuer.example/users/43",
+        "..",
+        ".",
+        "...",
+        "../ann",
+        "ann/",
+        "/ann",
+        "ann",
+        "ann/agents/coder",
+        "a\\b",
+        "a/b",
+        "CON",
+        "con",
+        "dots.",
+        "dots",
+        "C:\\x",
+        "x" * 10_000,
+        "日本語",
+        "~",
+        "_default",
+    ]
+    for user in users:
+        view = workspace.scoped(Owner(user, "coder"))
+        assert view.list_files() == view.list_files("global") == []
+        view.write_text("MEMORY.md", user)
+        view.write_text("global/MEMORY.md", user)
+    for user in users:
+        view = workspace.scoped(Owner(user, "coder"))
+        assert view.read_text("MEMORY.md") == view.read_text("global/MEMORY.md") == user
+    for user in users:
+        assert workspace.erase_user(user)
+        assert not workspace.erase_user(user)
+    assert workspace.scoped(Owner(None, "coder")).list_files("global") == []
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from longthread.state.errors import WorkspaceError
 from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace
@@ -241,3 +245,17 @@ def test_nothing_that_shows_in_a_repr_is_secret_or_missing(
     assert local.root in repr(local)
     assert "'ann'" in repr(scope)
     assert "'coder'" in repr(scope)
+
+
+@given(st.text(min_size=1, max_size=40) | st.text("./\\\\aA~ ", min_size=1, max_size=8))
+def test_whatever_a_user_is_called_their_files_are_in_one_folder_of_their_own(user: str) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        try:
+            view = LocalWorkspace(f"{root}/w").scoped(Owner(user, "coder"))
+        except WorkspaceError:
+            assert any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in user)
+            return
+        view.write_text("MEMORY.md", "x")
+        [folder] = Path(root, "w", "users").iterdir()
+        assert os.listdir(root) == ["w"]
+        assert (folder / "agents" / "coder" / "MEMORY.md").read_text() == "x"

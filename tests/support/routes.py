@@ -60,13 +60,16 @@ def client_of(
     return httpx.AsyncClient(transport=transport, base_url="http://routes")
 
 
-async def raw_answer(app: ASGIApp, method: str, url: str) -> tuple[int, bytes]:
+async def raw_answer(
+    app: ASGIApp, method: str, url: str, body: bytes = b"evil"
+) -> tuple[int, bytes]:
     """Send a request whose path nobody has tidied up; return status and body.
 
     Args:
         app: The routes.
         method: The method.
         url: The path as it would stand in the request line.
+        body: The body.
     """
     sent: list[Any] = []
     scope = {
@@ -85,7 +88,7 @@ async def raw_answer(app: ASGIApp, method: str, url: str) -> tuple[int, bytes]:
     }
 
     async def receive() -> Any:
-        return {"type": "http.request", "body": b"evil", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Any) -> None:
         sent.append(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -184,6 +185,53 @@ async def test_what_cannot_be_a_memory_file_is_refused_and_the_old_one_stays(
         assert (await client.get("/memory/MEMORY.md")).json()["content"] == "old"
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "memory/2026-02-30.md",
+        "memory/0000-00-00.md",
+        "memory/2025-02-29.md",
+        "memory/2026-13-01.md",
+        "memory/2026-3-2.md",
+        "memory/archive/2026-04-31.md",
+        "archive-2026-13.md",
+        "archive-2026-00.md",
+        "archive-0000-01.md",
+    ],
+)
+async def test_no_file_is_put_for_a_day_that_never_is(file: str, tmp_path: Path) -> None:
+    async with client_of(agent(Scripted(), tmp_path)) as client:
+        for folder in ("/memory", "/agents/agent/memory"):
+            answer = await client.put(f"{folder}/{file}", content=b"- A fact.")
+            assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PATH")
+            assert "of the calendar" in answer.json()["message"]
+            assert (await client.get(f"{folder}/{file}")).status_code == 404
+        assert (await client.get("/memory")).json()["files"] == []
+
+
+async def test_the_days_that_are_can_be_put(tmp_path: Path) -> None:
+    names = ["memory/2024-02-29.md", "memory/a note.md", "archive-2026-12.md"]
+    async with client_of(agent(Scripted(), tmp_path)) as client:
+        for name in names:
+            assert (await client.put(f"/memory/{name}", content=b"x")).status_code == 201
+
+
+async def test_a_body_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    taken = 0
+
+    async def pieces() -> AsyncIterator[bytes]:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield b"x" * 1_000_000
+
+    async with client_of(agent(Scripted(), tmp_path)) as client:
+        answer = await client.put("/memory/MEMORY.md", content=pieces())
+    assert (answer.status_code, answer.json()["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    assert answer.headers["Connection"] == "close"
+    assert taken < 110
+
+
 async def test_a_file_may_be_exactly_as_large_as_allowed(tmp_path: Path) -> None:
     async with client_of(agent(Scripted(), tmp_path), max_memory_bytes=100) as client:
         assert (await client.put("/memory/MEMORY.md", content=b"x" * 100)).status_code == 201
@@ -234,6 +282,12 @@ async def test_two_editors_of_one_file_do_not_overwrite_each_other(tmp_path: Pat
         assert (got.status_code, got.json()["content"]) == (200, won)
         same = await client.get(url, headers={"If-None-Match": got.headers["ETag"]})
         assert (same.status_code, same.content) == (304, b"")
+        for known_to in ("W/{}", '"a,b", W/"c" ,W/{}', "*", '"x",{}'):
+            header = {"If-None-Match": known_to.format(got.headers["ETag"])}
+            assert (await client.get(url, headers=header)).status_code == 304
+            assert (await client.put(url, content=b"x", headers=header)).status_code == 412
+        header = {"If-None-Match": '"x,*,y", W/"z"'}
+        assert (await client.get(url, headers=header)).status_code == 200
         weak = {"If-Match": "W/" + got.headers["ETag"]}
         assert (await client.put(url, content=b"x", headers=weak)).status_code == 412
         there = {"If-Match": "*"}
@@ -273,7 +327,8 @@ async def test_concurrent_puts_leave_one_of_the_texts_whole(tmp_path: Path) -> N
 
 async def test_each_authenticated_user_has_a_memory_of_their_own(tmp_path: Path) -> None:
     graph = agent(Scripted(), tmp_path)
-    users: list[Any] = ["ann", "Bob@example.com", SimpleUser("cy"), None]
+    subjects = ["https://issuer.example/users/42", "..", "../ann", "a\\b", "CON", "x" * 5_000]
+    users: list[Any] = ["ann", "Bob@example.com", SimpleUser("cy"), None, *subjects]
     for number, user in enumerate(users):
         async with client_of(graph, user=user) as client:
             assert (await client.get("/memory/MEMORY.md")).status_code == 404
@@ -284,6 +339,11 @@ async def test_each_authenticated_user_has_a_memory_of_their_own(tmp_path: Path)
             assert (await client.get("/memory/MEMORY.md")).json()["content"] == str(number)
     async with client_of(graph, user=UnauthenticatedUser()) as client:
         assert (await client.get("/memory/MEMORY.md")).json()["content"] == "3"
-    async with client_of(graph, user=User("")) as client:
-        answer = await client.get("/memory/MEMORY.md")
-    assert (answer.status_code, answer.json()["code"]) == (403, "NO_IDENTITY")
+    for identity, code in (("", "NO_IDENTITY"), ("a\nb", "INVALID_IDENTITY")):
+        async with client_of(graph, user=User(identity)) as client:
+            for answer in (
+                await client.get("/memory"),
+                await client.put("/agents/a/memory/MEMORY.md", content=b"x"),
+                await client.post("/sessions/t/compact"),
+            ):
+                assert (answer.status_code, answer.json()["code"]) == (403, code)

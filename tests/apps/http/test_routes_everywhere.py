@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import socket
 import threading
@@ -85,6 +87,23 @@ def test_fifty_megabytes_are_refused_before_they_are_held(url: str) -> None:
             answer = client.put("/memory/memory/huge.md", content=body)
             assert (answer.status_code, answer.json()["code"]) == (413, "PAYLOAD_TOO_LARGE")
         assert client.get("/memory/memory/huge.md").status_code == 404
+
+
+def test_a_client_that_reads_only_after_it_has_sent_everything_is_told_why(url: str) -> None:
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    connection = http.client.HTTPConnection(parts.hostname, parts.port or 80, timeout=60)
+    with contextlib.closing(connection):
+        for _ in range(2):  # on the same connection
+            connection.request("PUT", "/memory/memory/huge.md", body=b"x" * 50_000_000)
+            answer = connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["code"]) == (413, "PAYLOAD_TOO_LARGE")
+
+
+def test_a_client_that_asks_first_sends_nothing_that_is_too_large(url: str) -> None:
+    head = b"PUT /memory/memory/huge.md HTTP/1.1\r\nHost: x\r\nContent-Length: 50000000\r\n"
+    status, body = raw(url, head + b"Expect: 100-continue\r\n\r\n")
+    assert (status, body["code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
 @pytest.mark.parametrize(

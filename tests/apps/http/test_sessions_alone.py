@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
 from agents import Scripted, agent, calls, say, thread
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from routes import client_of
+from routes import client_of, raw_answer
 
 from longthread import (
     FlushTrigger,
@@ -22,7 +25,11 @@ from longthread import (
     RollingCompactionConfig,
     ThreadContext,
 )
+from longthread.apps.http import create_app
+from longthread.graphs.compaction import create_compaction_graph
 from longthread.graphs.compiled import AgentGraph
+from longthread.nodes.node import drive
+from longthread.stores.leases import is_leased, lease_on
 
 
 def with_history(graph: AgentGraph, name: str = "t") -> AgentGraph:
@@ -132,9 +139,107 @@ async def test_compaction_that_is_turned_off_is_a_bad_request(tmp_path: Path) ->
 async def test_a_session_that_waits_for_an_approval_is_busy(tmp_path: Path) -> None:
     graph = agent(Scripted(calls("a"), "done"), tmp_path, interrupt_before=["tools"])
     graph.invoke(say("go"), thread())
-    answer = await compacted(graph)
-    assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
+    for dry in (False, True):
+        answer = await compacted(graph, json={"dryRun": dry})
+        assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
     assert graph.get_state(thread()).next == ("tools",)
+
+
+async def test_a_call_that_has_stored_nothing_yet_makes_a_session_busy_too(tmp_path: Path) -> None:
+    started, goes_on = threading.Event(), threading.Event()
+
+    def slowly(_: list[BaseMessage]) -> str:
+        started.set()
+        assert goes_on.wait(30)
+        return "well"
+
+    script = Scripted(ValueError("ill"), slowly)
+    graph = with_history(agent(script, tmp_path))
+    with pytest.raises(ValueError, match="ill"):
+        graph.invoke(say("go"), thread())
+    # It repeats the model call that failed: until that is over, the thread looks as it did.
+    running = asyncio.create_task(graph.ainvoke(None, thread()))
+    assert await asyncio.to_thread(started.wait, 30)
+    answers = [await compacted(graph, json={"dryRun": dry}) for dry in (False, True)]
+    goes_on.set()
+    assert (await running)["messages"][-1].content == "well"
+    for answer in answers:
+        assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
+    assert not script.asked["summary"]
+
+
+async def test_a_call_in_another_process_makes_a_session_busy_and_its_end_makes_it_free(
+    tmp_path: Path,
+) -> None:
+    with (
+        SqliteSaver.from_conn_string(str(tmp_path / "a.db")) as here,
+        SqliteSaver.from_conn_string(str(tmp_path / "a.db")) as elsewhere,
+    ):
+        graph = with_history(agent(Scripted("ok"), tmp_path, checkpointer=here))
+        lease = drive(lease_on(elsewhere, "t"))
+        for dry in (False, True):
+            answer = await compacted(graph, json={"dryRun": dry})
+            assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
+        lease()
+        answer = await compacted(graph)
+        assert (answer.status_code, answer.json()["session"]["status"]) == (200, "idle")
+
+
+def test_a_session_in_which_the_next_call_has_begun_is_told_to_be_busy(tmp_path: Path) -> None:
+    streams: list[Any] = []
+
+    class Eager(InMemorySaver):
+        compacted = False
+
+        def put(self, config: Any, checkpoint: Any, metadata: Any, versions: Any) -> Any:
+            self.compacted = "summary" in str(checkpoint["channel_values"].get("compaction"))
+            return super().put(config, checkpoint, metadata, versions)
+
+        def get_tuple(self, config: Any) -> Any:
+            if self.compacted and not streams and not is_leased(self, "t"):
+                streams.append(graph.stream(say("already"), thread()))
+                next(streams[0])
+            return super().get_tuple(config)
+
+    graph = with_history(agent(Scripted("ok"), tmp_path, checkpointer=Eager()))
+    done = create_compaction_graph(graph).invoke({"thread_id": "t"})
+    assert (done["session"]["size"], done["session"]["status"]) == (50, "busy")
+    for _ in streams[0]:
+        pass
+    done = create_compaction_graph(graph).invoke({"thread_id": "t"})
+    assert done["session"]["status"] == "idle"
+
+
+@pytest.mark.parametrize("name", ["a/b", "a//b/", "x/compact", "/", "../y", "a b?#%", "%2F"])
+async def test_a_thread_may_be_called_anything(name: str, tmp_path: Path) -> None:
+    graph = with_history(agent(Scripted("ok"), tmp_path), name)
+    with_history(graph, "b")
+    app = create_app(graph)
+    for wanted in ("compact", "close"):
+        status, body = await raw_answer(app, "POST", f"/sessions/{quote(name, '')}/{wanted}", b"")
+        assert status == 200, body
+        assert json.loads(body)["sessionId"] == name
+    status, body = await raw_answer(app, "POST", "/sessions/a/c/compact", b"")
+    assert (status, json.loads(body)["code"]) == (404, "SESSION_NOT_FOUND")
+
+
+@pytest.mark.parametrize("name", ["", "%00", "a%00b"])
+async def test_what_can_be_no_thread_is_not_found(name: str, tmp_path: Path) -> None:
+    app = create_app(with_history(agent(Scripted("ok"), tmp_path)))
+    for wanted in ("compact", "close"):
+        status, body = await raw_answer(app, "POST", f"/sessions/{name}/{wanted}", b"")
+        assert (status, json.loads(body)["code"]) == (404, "SESSION_NOT_FOUND")
+
+
+async def test_a_thread_is_its_owners_though_their_id_is_a_url(tmp_path: Path) -> None:
+    ann, bob = "https://issuer.example/users/1", "https://issuer.example/users/2"
+    graph = agent(Scripted("an answer", facts="- A fact."), tmp_path)
+    for _ in range(3):
+        graph.invoke(say("a question " * 40), thread(), context=ThreadContext(user_id=ann))
+    for user, status in ((bob, 404), (ann, 200)):
+        async with client_of(graph, user=user) as client:
+            assert (await client.post("/sessions/t/compact")).status_code == status
+    assert len(list((tmp_path / "workspace" / "users").iterdir())) == 1
 
 
 async def test_a_session_in_the_middle_of_a_call_is_busy_and_the_call_goes_on(
@@ -150,10 +255,11 @@ async def test_a_session_in_the_middle_of_a_call_is_busy_and_the_call_goes_on(
     graph = with_history(agent(Scripted(slowly), tmp_path))
     running = asyncio.create_task(graph.ainvoke(say("go"), thread()))
     assert await asyncio.to_thread(started.wait, 30)
-    answer = await compacted(graph)
+    answers = [await compacted(graph, json={"dryRun": dry}) for dry in (False, True)]
     goes_on.set()
     assert (await running)["messages"][-1].content == "at last"
-    assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
+    for answer in answers:
+        assert (answer.status_code, answer.json()["code"]) == (409, "SESSION_BUSY")
     state = graph.get_state(thread()).values
     assert len(state["messages"]) == 102
     assert not state.get("compaction", {}).get("summary")
