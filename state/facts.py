@@ -11,18 +11,47 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from .fences import fenced
+
 __all__ = ["facts_of", "new_facts", "normalised", "says_nothing", "unwrapped"]
 
-_THINKING = re.compile(r"\A\s*<(think|thinking|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"^(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*\n(.*?)\n?^\1`*~*[ \t]*$", re.DOTALL | re.M)
+# Thinking that never ends is all there is: no answer came of it.
+_THINKING = re.compile(r"\A\s*<(think|thinking|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.I)
+_FENCE = re.compile(
+    r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?^\1`*~*[ \t]*$", re.DOTALL | re.MULTILINE
+)
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
 _HEADING = re.compile(r"#{1,6}\s")
 _DATE_COMMENT = re.compile(r"<!--[ \t]*\d{4}-\d\d-\d\d[ \t]*-->", re.ASCII)
-_PREAMBLE = re.compile(
-    r"(?:here(?:['’]s| is| are)|sure\b|certainly\b|of course\b|okay\b|ok[,.! ]|below (?:is|are)"
-    r"|(?:the |an? )?(?:new|updated|consolidated|complete|merged|revised|shortened)\b)",
+# An introduction says of what follows only that it is the answer. "The new deploy window is:" and
+# "Here are Kim's preferences:" say what the lines below are about: they are part of the facts.
+_OPENING = r"(?:sure|certainly|of course|absolutely|okay|ok|got it|done)"
+_INTRODUCTION = re.compile(
+    rf"(?:{_OPENING}[,.!:]*\s*)?(?:(?:here(?:['’]s| is| are)|below (?:is|are))\s+)?"
+    r"(?:the |your |an? |my |all )?"
+    r"(?:(?:new|updated|consolidated|complete|completed|merged|revised|shortened|full|final|durable"
+    r"|extracted|requested|resulting|following|curated|long-term)[, ]+(?:and )?)*"
+    r"(?:memory\.md|memory(?: file)?|facts|entries|file|bullets|bullet points|memory entries)"
+    r"(?: file)?(?: (?:to (?:remember|record|add|save)|from (?:the|this) conversation|as requested"
+    r"|you asked for|below))?\s*[:：]"
+    r"|(?:sure|certainly|of course|okay|ok)[,.!]*\s*(?:here you (?:go|are)[:!.]?|[!.])",
     re.IGNORECASE,
 )
+# What is left to say after the answer is about the answer.
+_FAREWELL = re.compile(
+    r"(?:let me know\b|feel free\b|i(?:['’]ve| have)? (?:merged|kept|added|removed|updated|dropped"
+    r"|consolidated|combined|preserved|left out|shortened|made|did not|didn['’]t)\b|hope this\b"
+    r"|(?:the )?(?:memory\.md|memory file|file|entries) (?:is|are|has|have|was|were) (?:now )?"
+    r"(?:updated|complete|merged|consolidated|been)\b)",
+    re.IGNORECASE,
+)
+# Why there is nothing to write.
+_EXPLANATION = re.compile(
+    r"\b(?:nothing|no (?:new|durable|further|other|additional|facts?|information)|not? (?:\w+ )?"
+    r"(?:durable|worth|new)|already (?:known|recorded|in|covered|stated)|small talk|greetings?)\b",
+    re.IGNORECASE,
+)
+_SHORT = 200  # characters of a line of talk at most
 # What a model says when it has nothing to say, its clothing taken off.
 _NOTHING = re.compile(
     r"(?:no reply(?: (?:is )?needed)?|none|nothing(?: new)?(?: to (?:add|record|remember|report"
@@ -34,45 +63,42 @@ _NOTHING = re.compile(
 def unwrapped(text: str) -> str:
     """Return what a model was asked for, without what models like to put around it.
 
-    Taken off: thinking at the beginning, one code fence around the whole or around everything but
-    a few words of introduction and farewell, and an introduction in one line that ends in a colon.
+    Taken off: thinking at the beginning; an introduction in one line that says nothing of its own;
+    one code fence around all the rest, and a line of farewell behind it. What could be a fact
+    stays, and so does a fence that does not clearly stand around the answer.
     """
     text = _THINKING.sub("", text.replace("\r\n", "\n")).strip()
-    fence = _FENCE.search(text)
-    if fence is not None and _stands_for_all(text, fence):
-        text = fence[2].strip("\n").rstrip()
     first, _, rest = text.partition("\n")
-    if rest.strip() and first.rstrip().endswith(":") and _PREAMBLE.match(first.lstrip("*_ ")):
-        text = rest.strip("\n")
+    rest = rest.strip("\n")
+    introduced = bool(rest.strip()) and _is_introduction(first)
+    if introduced:
+        text = rest
+    fence = _FENCE.match(text)
+    if fence is None:
+        return text
+    after = text[fence.end() :].strip()
+    if not after or (_is_farewell(after) and (introduced or _is_document(fence))):
+        return fence[3].strip("\n").rstrip()
     return text
 
 
 def says_nothing(text: str) -> bool:
-    """Whether an extraction means "nothing to write": blank, NO_REPLY in any clothing, or none."""
+    """Whether an extraction means "nothing to write": blank, NO_REPLY in any clothing, or none.
+
+    NO_REPLY was asked to stand alone. Beside it, only what explains it is no fact.
+    """
     bare = unwrapped(text)
     if _is_nothing(bare):
         return True
-    # NO_REPLY with an explanation: it was asked to stand alone, and there is no fact beside it.
     lines = [line for line in bare.split("\n") if line.strip()]
-    sentinel = any("REPLY" in line.upper() and _is_nothing(line) for line in lines)
-    return sentinel and not any(_BULLET.match(line) and not _is_nothing(line) for line in lines)
+    others = [line for line in lines if not _is_nothing(line)]
+    sentinel = any("REPLY" in line.upper() for line in lines if line not in others)
+    return sentinel and all(_is_explanation(line) for line in others)
 
 
 def facts_of(text: str) -> list[str]:
     """Return the facts in a text, each as it stands there; headings and date comments are none."""
-    facts: list[list[str]] = []
-    goes_on = False
-    for line in text.split("\n"):
-        if not line.strip():
-            continue
-        if _HEADING.match(line) or not _DATE_COMMENT.sub("", line).strip():
-            goes_on = False
-        elif goes_on and line[0] in " \t":
-            facts[-1].append(line)
-        else:
-            facts.append([line])
-            goes_on = _BULLET.match(line) is not None
-    return ["\n".join(lines) for lines in facts]
+    return [part for heading, part in _parts(text) if not heading]
 
 
 def normalised(fact: str) -> str:
@@ -97,30 +123,53 @@ def new_facts(text: str, known: Iterable[str]) -> str:
     """
     seen = {normalised(fact) for other in known for fact in facts_of(other)}
     kept: list[str] = []
-    headings: list[str] = []
-    for part in _parts(unwrapped(text)):
-        if _HEADING.match(part):
-            headings = [part]
+    above: list[str] = []  # headings that are not written yet, each a level below the one before
+    parts = _parts(unwrapped(text))
+    only_headings = all(heading for heading, _ in parts)
+    for heading, part in parts:
+        if heading and not only_headings:
+            above = [other for other in above if _level(other) < _level(part)] + [part]
             continue
         name = normalised(part)
         if name and name not in seen and not _is_nothing(part):
-            kept += [*headings, part]
-            headings = []
+            kept += [*above, part]
+            above = []
             seen.add(name)
     return "\n".join(kept)
 
 
-def _parts(text: str) -> list[str]:
-    """Return facts and headings in their order."""
-    parts: list[str] = []
-    block: list[str] = []
-    for line in [*text.split("\n"), "# "]:
-        if _HEADING.match(line):
-            parts += [*facts_of("\n".join(block)), line]
-            block = []
+def _level(heading: str) -> int:
+    return len(heading) - len(heading.lstrip("#"))
+
+
+def _parts(text: str) -> list[tuple[bool, str]]:
+    """Return facts and headings in their order, and which of them are headings.
+
+    A code block is a fact, or part of the one that it stands right below.
+    """
+    parts: list[tuple[bool, list[str]]] = []
+    lines = text.split("\n")
+    code = fenced(lines)
+    goes_on = False  # what is indented belongs to the fact above
+    for index, line in enumerate(lines):
+        within = code[index] and index > 0 and code[index - 1]
+        below = index > 0 and bool(lines[index - 1].strip())
+        if not line.strip():
+            continue
+        if within or (code[index] and parts and not parts[-1][0] and (below or goes_on)):
+            parts[-1][1].append(line)
+            continue
+        if not code[index] and _HEADING.match(line):
+            parts.append((True, [line]))
+            goes_on = False
+        elif not _DATE_COMMENT.sub("", line).strip():
+            goes_on = False
+        elif goes_on and line[0] in " \t":
+            parts[-1][1].append(line)
         else:
-            block.append(line)
-    return parts[:-1]
+            parts.append((False, [line]))
+            goes_on = _BULLET.match(line) is not None
+    return [(heading, "\n".join(block)) for heading, block in parts]
 
 
 def _without_bullet(text: str) -> str:
@@ -135,12 +184,20 @@ def _is_nothing(text: str) -> bool:
     return _NOTHING.fullmatch(" ".join(bare.split())) is not None
 
 
-def _stands_for_all(text: str, fence: re.Match[str]) -> bool:
-    """Whether a fence holds the answer, and what is around it is talk."""
-    before, after = text[: fence.start()].strip(), text[fence.end() :].strip()
-    if not before and not after:
-        return True
-    talk = [*before.split("\n"), *after.split("\n")]
-    if any(_BULLET.match(line) or _HEADING.match(line) for line in talk):
+def _is_introduction(line: str) -> bool:
+    return len(line) <= _SHORT and _INTRODUCTION.fullmatch(line.strip().lstrip("*_ ")) is not None
+
+
+def _is_farewell(text: str) -> bool:
+    return "\n" not in text and len(text) <= _SHORT and _FAREWELL.match(text) is not None
+
+
+def _is_document(fence: re.Match[str]) -> bool:
+    """Whether a fence says that a whole document is in it."""
+    return fence[2].lower() in ("markdown", "md")
+
+
+def _is_explanation(line: str) -> bool:
+    if _BULLET.match(line) or _HEADING.match(line) or len(line) > _SHORT:
         return False
-    return len(before) + len(after) <= max(200, len(fence[2]) // 2)
+    return _EXPLANATION.search(line) is not None

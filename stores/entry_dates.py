@@ -12,7 +12,7 @@ from datetime import date
 from typing import TypeAlias
 
 from ..state.facts import facts_of, normalised
-from .fences import is_fence
+from ..state.fences import is_fence
 from .lines import split_lines
 from .memory_file import MemoryPart, entry_body, split_memory
 

@@ -17,7 +17,7 @@ from datetime import date
 from itertools import pairwise
 from typing import Literal
 
-from .fences import fenced, is_fence
+from ..state.fences import fenced, is_fence
 from .lines import escape_lines, split_lines, unescape_lines
 
 __all__ = [

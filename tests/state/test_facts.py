@@ -42,6 +42,9 @@ def test_nothing_to_write_in_any_clothing(text: str) -> None:
         "Nothing beats tea, says Kim.",
         "- None of the servers run Linux.",
         "No reply from Kim since 2026-03-01.",
+        "Ann prefers tea.\nNO_REPLY",
+        "NO_REPLY\nAnn prefers tea.",
+        "# Ann prefers tea",
     ],
 )
 def test_a_fact_about_nothing_is_a_fact(text: str) -> None:
@@ -62,6 +65,16 @@ def test_a_fact_about_nothing_is_a_fact(text: str) -> None:
         ("Rules for Kim:\n- a", "Rules for Kim:\n- a"),
         ("```\nnever closed\n- a", "```\nnever closed\n- a"),
         ("Sure:", "Sure:"),
+        ("Sure! Here are the facts to remember:\n- a", "- a"),
+        ("Deploy with:\n```\nmake deploy\n```", "Deploy with:\n```\nmake deploy\n```"),
+        ("```\nmake\n```\nAnn prefers tea.", "```\nmake\n```\nAnn prefers tea."),
+        ("```md\n- a\n```\nAnn prefers tea.", "```md\n- a\n```\nAnn prefers tea."),
+        ("Here are the facts:\n```\n- a\n```\nAnd: b.", "```\n- a\n```\nAnd: b."),
+        ("Here is the deploy command:\n```\nx\n```", "Here is the deploy command:\n```\nx\n```"),
+        ("The new deploy window is:\nMondays", "The new deploy window is:\nMondays"),
+        ("Here are Kim's preferences:\n- tea", "Here are Kim's preferences:\n- tea"),
+        ("Done:\n- the move", "Done:\n- the move"),
+        ("<think>\nnever ends\n- a", ""),
         ("- a\r\n- b\r\n", "- a\n- b"),
     ],
 )
@@ -100,6 +113,51 @@ def test_what_is_known_word_for_word_is_left_out() -> None:
         "## People\n- kim likes tea\n- Kim likes cake\n\n## Ports\n- Port 5051.\n- Kim likes cake"
     )
     assert new_facts(text, known) == "## People\n- Kim likes cake"
+
+
+def test_a_code_block_stays_whole_and_its_comments_are_no_headings() -> None:
+    text = "## Deploy\nDeploy with:\n```\n# first\nmake a\n}\n# last\nmake b\n}\n```\nThen check."
+    assert new_facts(text, []) == text
+    assert facts_of(text)[1:] == ["Then check."]
+    assert new_facts(text, ["Then check."]) == text.removesuffix("\nThen check.")
+
+
+def test_a_fact_keeps_all_the_headings_above_it() -> None:
+    text = "# Staging\n## Hosts\n- a\n## Ports\n- b\n# Production\n- c"
+    assert new_facts(text, []) == text
+    assert new_facts(text, ["a", "c"]) == "# Staging\n## Ports\n- b"
+
+
+said = st.sampled_from(
+    [
+        "Ann prefers tea {}.",
+        "- Kim is a baker {}",
+        "The window {} is:",
+        "```",
+        "```md",
+        "~~~",
+        "",
+        "# About {}",
+        "    make {}",
+        "<!-- 2026-03-02 -->",
+        "Here is what {} said:",
+        "{}: no",
+    ]
+)
+
+
+@given(st.lists(said, max_size=9))
+def test_nothing_that_was_said_is_lost_with_what_is_around_it(shapes: list[str]) -> None:
+    lines = [shape.format(f"x{n}y") for n, shape in enumerate(shapes)]
+    words = [f"x{n}y" for n, shape in enumerate(shapes) if "{}" in shape]
+    bare = unwrapped("\n".join(lines))
+    assert [word for word in words if word in bare] == words
+    written = new_facts("\n".join(lines), [])
+    heads = [f"x{n}y" for n, shape in enumerate(shapes) if shape.startswith("#")]
+    assert [w for w in words if w not in heads and w in written] == [
+        w for w in words if w not in heads
+    ]
+    assert not (words and says_nothing("\n".join([*lines, "NO_REPLY"])))
 
 
 @given(st.lists(st.text(alphabet="ab1 #-*`\n.", max_size=12), max_size=8))

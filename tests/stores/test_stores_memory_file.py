@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from longthread.state.fences import fenced
 from longthread.stores import (
     MemoryPart,
     add_entry,
@@ -17,7 +18,6 @@ from longthread.stores import (
     format_entry,
     split_memory,
 )
-from longthread.stores.fences import fenced
 
 DAY = date(2026, 3, 2)
 lines = st.sampled_from(
