@@ -19,7 +19,7 @@ from ...state.config_model import ConfigModel
 from ...state.errors import ConfigurationError
 from .merging import Merged
 from .mistakes import Mistake, shown
-from .routes import RouteError, Router
+from .routes import NoDefaultError, RouteError, Router
 from .shapes import ModelRole, Provider, Routing
 
 __all__ = ["PARTS", "AgentSettings", "agent_settings"]
@@ -152,17 +152,18 @@ def _unreachable(settings: AgentSettings) -> Iterator[Mistake]:
         wanted[routing.default] = None
         if not router.knows(routing.default):
             yield from _mistake(settings, ("routing", "default"), routing.default, router.check)
-    for entry in routing.fallback:
+    for entry in dict.fromkeys(routing.fallback):
         try:
             wanted[router.fallback(entry, "any").provider] = None
         except RouteError as error:
             yield _at(settings, ("routing", "fallback"), entry, str(error))
     for path, model, provider in _named(settings):
         try:
-            wanted.update(dict.fromkeys(route.provider for route in router.routes(model, provider)))
+            wanted[router.first(model, provider).provider] = None
+        except NoDefaultError:
+            continue  # the default has been complained about
         except RouteError as error:
-            if not _said_already(settings):
-                yield _at(settings, path, model if provider is None else provider, str(error))
+            yield _at(settings, path, model if provider is None else provider, str(error))
     for name in wanted:
         entry_of = router.providers.get(name)
         if entry_of is not None and entry_of.base_url and entry_of.api_key is None:
@@ -181,20 +182,6 @@ def _mistake(
         check(value)
     except RouteError as error:
         yield _at(settings, path, value, str(error))
-
-
-def _said_already(settings: AgentSettings) -> bool:
-    """Whether the reason is the routing, which has been complained about."""
-    router = settings.router
-    default = router.routing.default
-    if default is not None and not router.knows(default):
-        return True
-    for entry in router.routing.fallback:
-        try:
-            router.fallback(entry, "any")
-        except RouteError:
-            return True
-    return False
 
 
 def _named(settings: AgentSettings) -> Iterator[tuple[tuple[str, ...], str, str | None]]:

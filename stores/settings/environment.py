@@ -8,10 +8,11 @@ JSON, `null` where a field can be unset.
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDict
 
 from .json_text import JsonMistake, parse_json
@@ -27,6 +28,9 @@ PREFIX = "LONGTHREAD_"
 
 # Read elsewhere, and no settings of an agent.
 _OTHERS = frozenset({"debug", "workspace"})
+
+
+_TEXTS = {str, SecretStr}
 
 
 class _Environment(SettingsFile):
@@ -165,8 +169,10 @@ def _typed(text: str, field: _Field) -> Any:
         if text[:1] == "[":
             return parse_json(text)
         return [item.strip() for item in text.split(",") if item.strip()]
-    if type(None) in kinds and text.lower() in ("null", "none") and str not in kinds:
+    if type(None) in kinds and text.lower() == "null":
         return None
+    if type(None) in kinds and text.lower() == "none" and not _TEXTS.intersection(kinds):
+        return None  # for a text it may be one: the key of an endpoint that needs none, say
     return text
 
 
@@ -189,11 +195,34 @@ class _Unknown(Exception):
 
     def __init__(self, variable: str, step: str, known: list[str]) -> None:
         meant = closest(step, known)
-        if not step:
+        path = _path_like(variable)
+        if path is not None:
+            super().__init__(f"did you mean {PREFIX}{path.upper()}?")
+        elif not step:
             super().__init__("nothing is below this field")
+        elif "__" not in variable and variable.startswith(_PARTS):
+            super().__init__("write two underscores between the levels, as MEMORY__MAX_LINES")
         elif meant:
             super().__init__(f"did you mean {meant.upper()!r}?")
         else:
             super().__init__(f"known here: {', '.join(known).upper()}")
         # Another program's variables may begin like ours.
-        self.is_somebody_elses = variable in _OTHERS or ("__" not in variable and meant is None)
+        is_like_ours = "__" in variable or meant or path or variable.startswith(_PARTS)
+        self.is_somebody_elses = variable in _OTHERS or not is_like_ours
+
+
+_PARTS = tuple(f"{name}_" for name in _Environment.model_fields)
+
+
+def _path_like(variable: str) -> str | None:
+    """Return the variable of the same letters with its underscores where they belong."""
+    fields = {path.replace("_", ""): path for path in _paths(_Environment)}
+    return fields.get(variable.replace("_", ""))
+
+
+def _paths(shape: type[BaseModel]) -> Iterator[str]:
+    for name, info in shape.model_fields.items():
+        inner, many = model_of(info.annotation)
+        yield name
+        if inner is not None and not many:
+            yield from (f"{name}__{below}" for below in _paths(inner))

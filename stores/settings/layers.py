@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,9 @@ from .shapes import FileShape
 from .spelling import Path, Written
 
 __all__ = ["Layer", "checked", "nested_fields"]
+
+Place: TypeAlias = tuple[Path, int | None]
+"""A field, and the item if it holds a list of which one is wrong."""
 
 # Fields of a provider whose values may be shown.
 _PLAIN = frozenset({"type", "base_url", "timeout", "max_retries"})
@@ -90,22 +93,37 @@ def _validated(shape: type[FileShape], values: Mapping[str, Any], texts: bool) -
 
 def _mistakes(
     written: Written, shape: type[FileShape], values: Mapping[str, Any], error: ValidationError
-) -> dict[Path, Mistake]:
-    """Return a mistake for every field: the members of a union are one."""
-    said: dict[Path, list[str]] = {}
-    inputs: dict[Path, Any] = {}
+) -> dict[Place, Mistake]:
+    """Return a mistake for every field or item of a list: the members of a union are one."""
+    said: dict[Place, list[str]] = {}
+    inputs: dict[Place, Any] = {}
     for detail in error.errors(include_url=False, include_context=False):
         path = tuple(_existing(detail["loc"], values))
-        inputs.setdefault(path, detail["input"])
-        said.setdefault(path, []).append(_fix(detail, shape, path))
+        item = _item(detail["loc"], path)
+        # As it is written: a validator may have made something else of it before it was refused.
+        inputs.setdefault((path, item), detail["input"] if item is not None else _at(values, path))
+        said.setdefault((path, item), []).append(_fix(detail, shape, path))
     found = {}
-    for path, fixes in said.items():
+    for place, fixes in said.items():
+        path = place[0]
         last = path[-1] if path else ""
         secret = path[:1] == ("providers",) and last not in _PLAIN
-        value = shown(inputs[path], field=last, secret=secret)
+        value = shown(inputs[place], field=last, secret=secret)
         fix = " or ".join(dict.fromkeys(fixes)).replace(" or Input should be", " or")
-        found[path] = Mistake(written.source, written.name_of(path), value, fix)
+        found[place] = Mistake(written.source, written.name_of(path), value, fix)
     return found
+
+
+def _at(values: Any, path: Path) -> Any:
+    for step in path:
+        values = values[step]
+    return values
+
+
+def _item(place: tuple[int | str, ...], path: Path) -> int | None:
+    """Return which item of a list a place is about; None: not of a list, or not of one only."""
+    rest = place[len(path) :]
+    return rest[0] if len(rest) == 1 and isinstance(rest[0], int) else None
 
 
 def _existing(place: tuple[int | str, ...], values: Any) -> Iterator[str]:
@@ -120,9 +138,9 @@ def _existing(place: tuple[int | str, ...], values: Any) -> Iterator[str]:
 
 def _fix(detail: Any, shape: type[FileShape], path: Path) -> str:
     text: str = detail["msg"].removeprefix("Value error, ")
-    place = [step for step in detail["loc"][len(path) :] if isinstance(step, int)]
-    if place and len(detail["loc"]) == len(path) + 1:
-        text = f"item {place[0] + 1}: {text}"
+    item = _item(detail["loc"], path)
+    if item is not None:
+        text = f"item {item + 1}: {text}"
     if detail["type"] == "model_type" and len(path) == 1:
         part = shape.model_fields.get(path[0])
         if part is not None and part.description and "Null turns it off" in part.description:
@@ -130,18 +148,21 @@ def _fix(detail: Any, shape: type[FileShape], path: Path) -> str:
     return text
 
 
-def _without(values: Mapping[str, Any], paths: Mapping[Path, Mistake]) -> dict[str, Any]:
-    """Return the values without these fields; an error in no field leaves nothing."""
-    if () in paths:
+def _without(values: Mapping[str, Any], places: Collection[Place]) -> dict[str, Any]:
+    """Return the values without these fields and items; an error in no field leaves nothing."""
+    if ((), None) in places:
         return {}
-    firsts = {path[0] for path in paths}
+    firsts = {path[0] for path, _ in places}
     rest: dict[str, Any] = {}
     for name, value in values.items():
-        inner = {path[1:]: each for path, each in paths.items() if path[0] == name}
+        inner = {(path[1:], item) for path, item in places if path[0] == name}
         if name not in firsts:
             rest[name] = value
-        elif () not in inner and isinstance(value, Mapping):
+        elif ((), None) not in inner and isinstance(value, Mapping):
             rest[name] = _without(value, inner)
+        elif ((), None) not in inner and isinstance(value, list):
+            wrong = {item for _, item in inner}
+            rest[name] = [each for at, each in enumerate(value) if at not in wrong]
     return rest
 
 

@@ -80,8 +80,11 @@ class Settings:
             stack = [*common, *([own] if own is not None else []), variables]
             by_agent[agent], wrong = agent_settings(root, agent, merged(stack))
             # What is wrong already needs no second reason, nor a second agent to say so.
-            said = {(each.file, each.field) for each in mistakes}
-            mistakes.extend(each for each in wrong if (each.file, each.field) not in said)
+            # Several values of one field, as in a list, may each be wrong by themselves.
+            said = {
+                (each.file, each.field, value) for each in mistakes for value in (None, each.value)
+            }
+            mistakes.extend(e for e in wrong if (e.file, e.field, e.value) not in said)
         if mistakes:
             raise SettingsError(str(root), mistakes)
         ignored = {file: layer.ignored for file, layer in layers.items() if layer.ignored}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .mistakes import closest, quoted
 from .shapes import ModelRole, Provider, Routing
 
-__all__ = ["KNOWN_PROVIDERS", "Route", "RouteError", "Router"]
+__all__ = ["KNOWN_PROVIDERS", "NoDefaultError", "Route", "RouteError", "Router"]
 
 # Providers that need no entry: their packages find the key in the environment.
 KNOWN_PROVIDERS = frozenset(
@@ -25,6 +25,10 @@ _VENDORS = {"google": "google_genai", "mistral": "mistralai", "x-ai": "xai"}
 
 class RouteError(ValueError):
     """A name leads to no provider: says why, and what to write."""
+
+
+class NoDefaultError(RouteError):
+    """The provider that `routing.default` names is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Router:
         Raises:
             RouteError: The name leads to no provider.
         """
-        first = self._first(model, provider)
+        first = self.first(model, provider)
         found = [first]
         if first.provider == self._home():
             found.extend(self.fallback(entry, first.model) for entry in self.routing.fallback)
@@ -98,7 +102,12 @@ class Router:
         if not self.knows(provider):
             raise RouteError(self._no_provider(provider))
 
-    def _first(self, model: str, provider: str | None) -> Route:
+    def first(self, model: str, provider: str | None = None) -> Route:
+        """Return the first way to a model, whoever else may be asked.
+
+        Raises:
+            RouteError: The name leads to no provider.
+        """
         model = model.strip()
         if provider is not None:
             self.check(provider)
@@ -118,7 +127,8 @@ class Router:
             return Route(prefix, rest)
         default = self._default()
         if default is not None:
-            self.check(default)
+            if not self.knows(default):
+                raise NoDefaultError(self._no_provider(default))
             return Route(default, self._as_sent(default, model))
         vendor, slash, name = (part.strip() for part in model.partition("/"))
         vendor = vendor if vendor in self.providers else _VENDORS.get(vendor, vendor)
@@ -147,7 +157,7 @@ class Router:
         default = self._default()
         if default is not None or self.main is None or self.main.model is None:
             return default
-        return self._first(self.main.model, self.main.provider).provider
+        return self.first(self.main.model, self.main.provider).provider
 
     def _no_provider(self, name: str) -> str:
         meant = closest(name, [*self.providers, *sorted(KNOWN_PROVIDERS)])

@@ -30,6 +30,18 @@ _SHORT: Mapping[str, dict[str, Any]] = {
 }
 
 
+# What a validator demands of a text, so that an editor sees it too.
+_PATTERNS: Mapping[str, Mapping[str, str]] = {
+    "CompactionSection": {"summary_prompt": r"\{messages\}"},
+    "MemorySection": {"consolidation_prompt": r"^(?:(?!%d)[\s\S])*(?:%d(?:(?!%d)[\s\S])*){2}$"},
+    "Provider": {
+        "base_url": r"^[Hh][Tt][Tt][Pp][Ss]?://[^/?#@\s]+(?:/[^?#\s]*)?$",
+        "api_key": r"^[!-~]+$",
+    },
+    "ModelRole": {"model": r"\S"},
+}
+
+
 def write_schemas(folder: str | PathLike[str] = ".") -> list[Path]:
     """Write the schemas of `settings.json`, `agent.json` and `auth.json` into a folder.
 
@@ -62,7 +74,8 @@ def _schema(shape: type[FileShape]) -> dict[str, Any]:
     explained = _explanations(shape)
     for name, part in [*schema.get("$defs", {}).items(), (shape.__name__, schema)]:
         if part.get("type") == "object" and "properties" in part:
-            part["properties"] = _properties(part["properties"], explained.get(name, {}))
+            patterns = _PATTERNS.get(name, {})
+            part["properties"] = _properties(part["properties"], explained.get(name, {}), patterns)
             part["description"] = part.get("description", "").partition("\n\nAttributes:")[0]
     definitions = schema.get("$defs", {})
     for name, short in _SHORT.items():
@@ -79,7 +92,9 @@ def _schema(shape: type[FileShape]) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _properties(properties: dict[str, Any], explained: Mapping[str, str]) -> dict[str, Any]:
+def _properties(
+    properties: dict[str, Any], explained: Mapping[str, str], patterns: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the properties in both spellings, each explained."""
     found: dict[str, Any] = {}
     for name, part in properties.items():
@@ -87,6 +102,8 @@ def _properties(properties: dict[str, Any], explained: Mapping[str, str]) -> dic
         part.pop("title", None)
         if snake in explained:
             part.setdefault("description", explained[snake])
+        if snake in patterns:
+            part["pattern"] = patterns[snake]  # of texts: null stays null
         if part.get("default") is None:
             part.pop("default", None)
         found[name] = part

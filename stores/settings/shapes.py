@@ -79,7 +79,14 @@ def _duration(value: Any) -> Any:
 Gap = Annotated[
     timedelta,
     BeforeValidator(_duration),
-    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "format": "duration"}]}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": r"^\s*\+?(\d|[Pp][\dTt])[^-]*$"},
+            ]
+        }
+    ),
 ]
 
 

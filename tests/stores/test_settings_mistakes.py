@@ -78,7 +78,7 @@ def test_every_mistake_in_every_file_is_reported_at_once(
         ("auth.json", "routing.fallback"): ("1", "item 1"),
         ("agents/coder/agent.json", "defaultCompaction.autoThreshold"): ("100", "equal to 99"),
         ("agents/coder/agent.json", "compaction"): ("[…] (0 items)", "null to turn it off"),
-        ("environment", "LONGTHREAD_MEMORY__MAXLINES"): (None, "did you mean 'MAX_LINES'"),
+        ("environment", "LONGTHREAD_MEMORY__MAXLINES"): (None, "LONGTHREAD_MEMORY__MAX_LINES"),
         ("environment", "LONGTHREAD_MEMROY__MAX_LINES"): (None, "did you mean 'MEMORY'"),
         ("environment", "LONGTHREAD_MASKING__TURNS"): ("'many'", "valid integer"),
         ("environment", "LONGTHREAD_COMPACTION.threshhold"): ("0.5", "did you mean 'threshold'"),
