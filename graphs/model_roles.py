@@ -16,6 +16,7 @@ from .routed_model import RoutedModel
 if TYPE_CHECKING:
     from ..stores.settings.agent import AgentSettings
     from ..stores.settings.shapes import ModelRole
+    from ..stores.settings.spelling import Path
 
 __all__ = ["ModelRoles"]
 
@@ -102,9 +103,10 @@ class ModelRoles:
 
     def _in_role(self, role: ModelRole, name: str) -> BaseChatModel:
         assert self._settings is not None
-        return self._routed(role, self._settings.where("models", name, "model"))
+        field = self._settings.where("models", name, "model")
+        return self._routed(role, field, ("models", name))
 
-    def _routed(self, role: ModelRole, field: str) -> RoutedModel:
+    def _routed(self, role: ModelRole, field: str, path: Path = ()) -> RoutedModel:
         from ..stores.settings.routes import RouteError
         from .providers import model_on
 
@@ -118,7 +120,10 @@ class ModelRoles:
         entries = settings.router.providers
         models = []
         for at, route in enumerate(routes):
-            model = model_on(route, role, settings, may_fall_back=at + 1 < len(routes))
+            may_fall_back = at + 1 < len(routes)
+            model = model_on(
+                route, role, settings, field=field, path=path, may_fall_back=may_fall_back
+            )
             entry = entries.get(route.provider)
             kind = route.provider if entry is None else entry.type
             models.append((f"{route.provider}:{route.model}", model, kind == "openai"))

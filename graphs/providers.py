@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import SecretStr
 
 from ..state.errors import ConfigurationError
 from ..stores.settings.agent import AgentSettings
-from ..stores.settings.routes import Route
+from ..stores.settings.mistakes import closest
+from ..stores.settings.routes import KNOWN_PROVIDERS, Route
 from ..stores.settings.shapes import ModelRole, Provider
-from .redaction import without_secrets
+from ..stores.settings.spelling import Path
+from .client_mistakes import check_key, check_names, refusal
 
 __all__ = ["model_on"]
 
@@ -24,7 +29,13 @@ _ADDRESS = {"azure_openai": "azure_endpoint"}
 
 
 def model_on(
-    route: Route, role: ModelRole, settings: AgentSettings, *, may_fall_back: bool
+    route: Route,
+    role: ModelRole,
+    settings: AgentSettings,
+    *,
+    field: str,
+    path: Path,
+    may_fall_back: bool,
 ) -> BaseChatModel:
     """Make the chat model at the end of a route. Nothing is sent.
 
@@ -32,6 +43,8 @@ def model_on(
         route: The provider, and the model's name there.
         role: What the settings say of the model.
         settings: What they say of the provider.
+        field: File and field where the model is named, or the argument that names it.
+        path: The role among the settings, if it is one of theirs; else nothing.
         may_fall_back: Whether another provider is asked when this one fails: then the client does
             not try again by itself, unless it was told to.
 
@@ -41,81 +54,104 @@ def model_on(
     """
     entry = settings.router.providers.get(route.provider)
     kind = route.provider if entry is None else entry.type
+    # Without an entry the model's name is all that was written of the provider.
+    written = f"{field}={role.model!r}"
+    if entry is not None:
+        written = settings.where("providers", route.provider)
+    of_type = f"{written}.type={kind!r}" if entry is not None else written
     entry = entry or Provider(type=kind)
-    options = _options(route, role, entry)
+    options, places = _options(route, role, entry, settings, path)
     if may_fall_back:
         options.setdefault("max_retries", 0)
-    where = settings.where("providers", route.provider, "api_key")
+    key = settings.where("providers", route.provider, "api_key")
     try:
         if kind == "openai":
-            return _openai(route, entry, options, where)
-        init_chat_model = import_module("langchain.chat_models").init_chat_model
+            from .openai_client import ChatOpenAI
+
+            _check_openai_key(entry, key)
+            check_names(ChatOpenAI, places)
+            if entry.base_url is not None and urlsplit(entry.base_url).hostname != _OPENAI:
+                options.setdefault("use_responses_api", False)  # others seldom have it
+            make = partial(ChatOpenAI.of, f"{route.provider}:{route.model}", route.model)
+        else:
+            init_chat_model = import_module("langchain.chat_models").init_chat_model
+            make = partial(init_chat_model, route.model, model_provider=kind)
+        with _quietly():
+            found = make(**options)
     except ImportError as error:
         raise ConfigurationError(
-            f"{settings.where('providers', route.provider, 'type')}={kind!r}: install 'langchain' "
-            "and the provider's package, or use an endpoint that speaks OpenAI's protocol"
+            f"{of_type}: install 'langchain' and the package for {kind!r}, or use an endpoint that "
+            "speaks OpenAI's protocol"
         ) from error
-    try:
-        found = init_chat_model(route.model, model_provider=kind, **options)
+    except ConfigurationError:
+        raise
     except Exception as error:
-        raise _refused(error, route, entry, settings) from None
+        where = written
+        if kind not in KNOWN_PROVIDERS and "nsupported" in str(error):
+            meant = closest(kind, KNOWN_PROVIDERS)
+            hint = f"did you mean {meant!r}" if meant else 'is it "openai", or in its documentation'
+            raise ConfigurationError(
+                f"{of_type}: LangChain's init_chat_model does not know it; {hint}?"
+            ) from None
+        if entry.api_key is None and "key" in str(error).lower():
+            where = f"{key}: is missing"
+        secrets = [] if entry.api_key is None else [entry.api_key]
+        raise refusal(error, options=options, places=places, where=where, secrets=secrets) from None
     assert isinstance(found, BaseChatModel)
+    if kind not in ("openai", "huggingface"):  # the latter is made by a method of its own
+        check_names(type(found), places)
+        check_key(found, kind, key)
     return found
 
 
-def _options(route: Route, role: ModelRole, entry: Provider) -> dict[str, Any]:
-    """Return the client's arguments; those for one model do not hold for another in its place."""
+def _options(
+    route: Route, role: ModelRole, entry: Provider, settings: AgentSettings, path: Path
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the client's arguments, and where those stand that the settings call options.
+
+    Arguments for one model do not hold for another in its place.
+    """
     options: dict[str, Any] = dict(entry.options)
+    of_provider = ("providers", route.provider)
+    places = {name: settings.where(*of_provider, "options", name) for name in entry.options}
     if route.same_model:
         options |= role.options
+        places |= {name: settings.where(*path, "options", name) for name in role.options}
         if role.context_window is not None:
             options["profile"] = {"max_input_tokens": role.context_window}
     for name in ("temperature", "max_tokens"):
         if (value := getattr(role, name)) is not None:
             options[name] = value
+            places.pop(name, None)
     for name in ("timeout", "max_retries"):
-        own, of_provider = getattr(role, name), getattr(entry, name)
-        if (value := own if own is not None else of_provider) is not None:
+        own, providers = getattr(role, name), getattr(entry, name)
+        if (value := own if own is not None else providers) is not None:
             options[name] = value
+            places.pop(name, None)
     if entry.base_url is not None:
         options[_ADDRESS.get(entry.type, "base_url")] = entry.base_url
     if entry.api_key is not None:
         options["api_key"] = entry.api_key
-    return options
+    return options, places
 
 
-def _openai(route: Route, entry: Provider, options: dict[str, Any], where: str) -> BaseChatModel:
-    from .openai_client import ChatOpenAI
-
-    if entry.api_key is None:
-        if entry.base_url is not None:
-            # The client would send the key that it finds for OpenAI, to somebody else.
-            host = urlsplit(entry.base_url).hostname
-            raise ConfigurationError(
-                f"{where}: is missing; give the key for {host}, or any text, such as 'none', if it "
-                "needs none"
-            )
-        if not os.environ.get("OPENAI_API_KEY"):
-            raise ConfigurationError(f"{where}: is missing; give it there, or in OPENAI_API_KEY")
-    if entry.base_url is not None and urlsplit(entry.base_url).hostname != _OPENAI:
-        options.setdefault("use_responses_api", False)  # compatible endpoints seldom have it
-    try:
-        return ChatOpenAI.of(f"{route.provider}:{route.model}", route.model, **options)
-    except Exception as error:
-        without_secrets(error, _secrets(entry))
-        raise ConfigurationError(f"{where.partition(':')[0]}: {route.provider}: {error}") from None
+def _check_openai_key(entry: Provider, where: str) -> None:
+    if entry.api_key is not None:
+        return
+    if entry.base_url is not None:
+        # The client would send the key that it finds for OpenAI, to somebody else.
+        host = urlsplit(entry.base_url).hostname
+        raise ConfigurationError(
+            f"{where}: is missing; give the key for {host}, or any text, such as 'none', if it "
+            "needs none"
+        )
+    if not os.environ.get("OPENAI_API_KEY"):
+        raise ConfigurationError(f"{where}: is missing; give it there, or in OPENAI_API_KEY")
 
 
-def _refused(
-    error: Exception, route: Route, entry: Provider, settings: AgentSettings
-) -> ConfigurationError:
-    without_secrets(error, _secrets(entry))
-    where = settings.where("providers", route.provider, "api_key")
-    missing = "" if entry.api_key is not None else " (not set)"
-    return ConfigurationError(
-        f"{where}{missing}: the client for {route.provider}:{route.model} cannot be made: {error}"
-    )
-
-
-def _secrets(entry: Provider) -> list[SecretStr]:
-    return [] if entry.api_key is None else [entry.api_key]
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Keep LangChain from warning of arguments that it does not know: they are refused by name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(?s).*is not default parameter", UserWarning)
+        yield

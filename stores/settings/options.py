@@ -20,6 +20,7 @@ __all__ = ["check_options"]
 _ADDRESS = re.compile(r"(url|uri|endpoint|host|hostname|apibase|basepath|server|serveraddress)$")
 _PROXY = re.compile(r"(proxy|proxies)$")
 _MODEL = frozenset({"model", "modelname", "modelid", "modelprovider"})
+_NO_SECRETS = frozenset({"prompt_cache_key"})  # says which requests share a cache
 # Arguments in which further arguments of the same class are.
 _MORE_ARGUMENTS = frozenset({"modelkwargs", "configuration", "clientoptions", "clientargs"})
 _MORE_ARGUMENTS |= {"clientkwargs", "syncclientkwargs", "asyncclientkwargs", "httpclient"}
@@ -57,7 +58,8 @@ def _secrets(value: JsonValue, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
             here = f"{path}.{named(name)}"
-            if is_key(name) or (is_secret_name(name) and inner is not None):
+            secret = is_secret_name(name) and name not in _NO_SECRETS and inner is not None
+            if is_key(name) or secret:
                 yield f"{here}: a key belongs in providers.<name>.api_key of auth.json"
             else:
                 yield from _secrets(inner, here)

@@ -104,7 +104,7 @@ def test_a_model_that_cannot_be_made_is_a_mistake(run: Run, tmp_path: Path) -> N
     assert result.exit_code == 2
     no_key, refused = [line for line in result.stderr.splitlines() if line.startswith("Error:")]
     assert "auth.json: providers.openai.api_key: is missing" in no_key
-    assert "auth.json: openrouter" in refused
+    assert "settings.json: models.compact.options.top_p='x': Input should be" in refused
     assert rows(result)["models.main.model"] == ["openai:a", "settings.json"]
     assert KEY not in result.output
 

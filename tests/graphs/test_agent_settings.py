@@ -328,7 +328,7 @@ def test_what_a_client_refuses_names_file_and_provider_and_no_key(tmp_path: Path
     auth = {"providers": {"p": entry}, "models": {"main": "m"}}
     with pytest.raises(LongthreadError) as caught:
         create_agent_graph(settings=loaded(tmp_path, auth), workspace=tmp_path)
-    assert "auth.json: p: " in str(caught.value)
+    assert "auth.json: providers.p.options.top_p=" in str(caught.value)
     assert KEY not in str(caught.value)
 
 
