@@ -96,7 +96,7 @@ def test_azure_gets_its_address_under_its_own_name(tmp_path: Path) -> None:
 class Claude(FakeListChatModel):
     """A class of an integration: an empty key is none, as `ChatAnthropic` has it."""
 
-    responses: list[str] = []
+    responses: list[str] = Field(default_factory=list)
     anthropic_api_key: SecretStr = Field(
         default_factory=lambda: SecretStr(os.environ.get("ANTHROPIC_API_KEY", "")), alias="api_key"
     )
