@@ -188,10 +188,10 @@ async def test_a_compaction_that_is_cancelled_for_a_call_writes_nothing(
 
 
 async def test_a_session_that_waits_for_the_user_is_busy_and_still_waits(ann: Client) -> None:
-    thread = await ann.thread(*SAID)
-    await ann.say(thread, "ask me")
-    for dry in (False, True):
-        status, body = await ann.compact(thread, json={"dryRun": dry})
+    thread, other = await ann.thread(*SAID), await ann.thread(*SAID)
+    await asyncio.gather(ann.say(thread, "ask me"), ann.say(other, "ask me"))
+    dry = ann.compact(other, json={"dryRun": True})
+    for status, body in await asyncio.gather(ann.compact(thread), dry):
         assert (status, body["code"]) == (409, "SESSION_BUSY")
     found = await ann.sdk.threads.get(thread)
     assert (found["status"], found["metadata"]["graph_id"]) == ("interrupted", "agent")
@@ -213,14 +213,13 @@ async def test_sessions_that_cannot_be_compacted_are_refused(ann: Client) -> Non
     for unknown in ("nobody", "01a22b52-fb5a-726f-93d0-89e3979b72a8", "a%3Fb"):
         status, body = await ann.compact(unknown)
         assert (status, body["code"]) == (404, "SESSION_NOT_FOUND")
-    empty = await ann.thread()
-    status, body = await ann.compact(empty)
-    assert (status, body["code"]) == (404, "SESSION_NOT_FOUND")
     disabled = (await ann.sdk.threads.create(graph_id="agent"))["thread_id"]
     off = {"enabled": False, "compaction_count": 50, "auto_threshold": None, "model": "default"}
     values = {"rolling": {**off, "custom_instructions": None}}
     await ann.sdk.threads.update_state(disabled, values, as_node="consolidation")
-    await ann.say(disabled, LONG)
+    empty = await ann.thread()
+    _, (status, body) = await asyncio.gather(ann.say(disabled, LONG), ann.compact(empty))
+    assert (status, body["code"]) == (404, "SESSION_NOT_FOUND")
     status, body = await ann.compact(disabled)
     assert (status, body["code"]) == (400, "COMPACTION_DISABLED")
     status, body = await ann.compact(disabled, content=b"{")
@@ -262,10 +261,11 @@ async def test_nobody_reaches_what_is_another_users(ann: Client, bob: Client) ->
         assert (await ann.routes.put(url, json={"content": "Ann's."})).is_success
         assert (await bob.routes.get(url)).json()["code"] == "MEMORY_NOT_FOUND"
         assert (await ann.routes.get(url)).json()["content"] == "Ann's."
-    assert "Ann's." in await ann.say(await ann.thread(), "hello")
     assert (await bob.routes.put("/memory/MEMORY.md", json={"content": "Bob's."})).is_success
-    heard = await bob.say(own, "hello")
-    assert ("Ann's." in heard, "Bob's." in heard) == (False, True)
+    another = await ann.thread()
+    answers = await asyncio.gather(ann.say(another, "hello"), bob.say(own, "hello"))
+    heard = [("Ann's." in answer, "Bob's." in answer) for answer in answers]
+    assert heard == [(True, False), (False, True)]
 
 
 async def test_the_servers_own_authentication_guards_the_routes(server: str) -> None:

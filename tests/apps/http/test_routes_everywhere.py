@@ -141,9 +141,9 @@ def test_a_body_that_is_cut_off_changes_nothing(url: str) -> None:
 def test_our_own_server_compacts_without_key_and_without_users(langgraph_server: str) -> None:
     with get_sync_client(url=langgraph_server) as client, httpx.Client() as http:
         thread = client.threads.create()["thread_id"]
-        for text in ("one " * 100, "two " * 100):
-            given: Any = {"messages": [{"role": "user", "content": text}]}
-            client.runs.wait(thread, "agent", input=given)
+        said = [("user", "one " * 100), ("assistant", "1"), ("user", "two " * 100)]
+        given: Any = {"messages": [{"role": role, "content": text} for role, text in said]}
+        client.runs.wait(thread, "agent", input=given)
         answer = http.post(f"{langgraph_server}/sessions/{thread}/compact")
         assert answer.status_code == 200
         assert answer.json()["session"]["compactSummary"].startswith("## Facts")
