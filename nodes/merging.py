@@ -8,15 +8,17 @@ from langchain_core.messages import AIMessage
 
 from ..state.counting import count_text, text_of
 from ..state.errors import LongthreadError
-from ..state.facts import normalised, unwrapped
+from ..state.facts import facts_of, normalised, unwrapped
+from ..state.grounding import is_kept, words_of
 from ..state.material import material
 from ..state.policy import ContextPolicy
 from ..state.prompts import DEFAULT_CONSOLIDATION_PROMPT
 from ..state.redaction import redacted
 from ..state.templates import fill_numbers
+from ..state.text import clip_end
 from ..stores.entry_dates import fact_dates, latest, with_dates
 from ..stores.ledger_chunks import LedgerChunk
-from ..stores.memory_file import count_entries, entry_body, split_memory
+from ..stores.memory_file import MemoryPart, count_entries, entry_body, split_memory
 from .models import Model, auxiliary_answer, stop_reason_of, usage_of
 from .node import Run, Steps, io
 
@@ -24,7 +26,7 @@ __all__ = ["ConsolidationRefused", "Merging"]
 
 _CHARS_PER_TOKEN = 4
 _LEAST_ROOM = 256
-_WRAPPED = re.compile(r"\A<memory>\n(.*?)\n?</memory>\Z", re.DOTALL)
+_WRAPPED = re.compile(r"\A<memory>[ \t]*\n?(.*?)</memory>\Z", re.DOTALL)
 
 
 class ConsolidationRefused(LongthreadError):
@@ -79,10 +81,20 @@ class Merging:
             run: Where the node runs.
 
         Raises:
-            ConsolidationRefused: It is blank, cut short, too long even after one request to shorten
-                it, or has lost too many entries.
+            ConsolidationRefused: It is blank, cut short, no answer, too long even after one request
+                to shorten it, or has lost too many entries.
             RedactionError: The redactor failed.
         """
+        try:
+            return (yield from self._merged(old, chunk, run))
+        except ConsolidationRefused:
+            known = {normalised(fact) for fact in facts_of(old)}
+            if not known.issuperset(chunk.dates):
+                raise
+            # Every new fact stands in the file already, word for word: it may stay as it is.
+            return old
+
+    def _merged(self, old: str, chunk: LedgerChunk, run: Run) -> Steps[str]:
         shown: str = yield io(redacted, self.redact, old)
         ledgers: str = yield io(redacted, self.redact, chunk.text)
         dates = latest(fact_dates(old), chunk.dates)
@@ -105,12 +117,27 @@ class Merging:
             raise ConsolidationRefused(
                 f"the new text takes {size:,} tokens, more than {self.limit:,}"
             )
-        needed, left = _least_entries(old, self.limit), count_entries(text)
+        self._refuse_losses(text, shown, chunk)
+        return text
+
+    def _refuse_losses(self, text: str, old: str, chunk: LedgerChunk) -> None:
+        """Refuse a file without the old entries, or with nothing of what it was to be made from."""
+        parts = _entries(old)
+        half, fitting = (len(parts) + 1) // 2, _fitting(parts, self.limit)
+        needed, left = min(half, fitting), count_entries(text)
         if left < needed:
             raise ConsolidationRefused(
-                f"only {left} of {count_entries(old)} entries would be left; {needed} is the least"
+                f"only {left} of {len(parts)} entries would be left; {needed} is the least"
             )
-        return text
+        words = words_of(text)
+        kept = sum(is_kept(entry_body(part), words) for part in parts)
+        if fitting < half:
+            needed = (needed + 1) // 2  # new ones have to fit as well
+        if kept < needed or not (kept or any(is_kept(fact, words) for fact in chunk.dates)):
+            raise ConsolidationRefused(
+                f"only {kept} of {len(parts)} entries, and little of what is new, can be found "
+                f"again in the answer {clip_end(text.strip(), 80)!r}"
+            )
 
     def _asked(self, prompt: str, run: Run) -> Steps[str]:
         """Return the file that the model answers with."""
@@ -141,16 +168,18 @@ def _with_frontmatter(text: str, old: str) -> str:
     return before.text + text
 
 
-def _least_entries(old: str, limit: int) -> int:
-    """Return how many entries have to be left: half of them, or what the limit allows if less.
+def _entries(text: str) -> list[MemoryPart]:
+    """Return the entries of a file; those that say the same count once."""
+    found = {normalised(entry_body(part)): part for part in split_memory(text) if part.is_entry}
+    return list(found.values())
 
-    Entries that say the same count once.
-    """
-    parts = {normalised(entry_body(part)): part for part in split_memory(old) if part.is_entry}
+
+def _fitting(parts: list[MemoryPart], limit: int) -> int:
+    """Return how many of the longest entries a limit has room for."""
     fitting, used = 0, 0
-    for tokens in sorted((count_text(part.text) for part in parts.values()), reverse=True):
+    for tokens in sorted((count_text(part.text) for part in parts), reverse=True):
         used += tokens
         if used > limit:
             break
         fitting += 1
-    return min((len(parts) + 1) // 2, fitting)
+    return fitting

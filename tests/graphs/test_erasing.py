@@ -121,7 +121,12 @@ def house(url: str, tmp_path: Path) -> Iterator[House]:
 
     with open_checkpointer(url, compress=False) as saver:
         graph = agent(
-            Scripted(answer, facts=facts, summary="## Intent\nAnimals."),
+            Scripted(
+                answer,
+                facts=facts,
+                summary="## Intent\nAnimals.",
+                memory="- I spoke.",
+            ),
             tmp_path,
             [fetch],
             checkpointer=saver,
@@ -304,7 +309,7 @@ def test_what_is_left_of_a_ledger_is_not_merged_again(tmp_path: Path) -> None:
 
     def merged(messages: list[BaseMessage]) -> AIMessage:
         asked.append(str(messages[-1].content))
-        return AIMessage("- They spoke.")
+        return AIMessage("- A fact that they spoke of.")
 
     script = Scripted("yes", facts=lambda m: AIMessage(f"Fact {len(asked)}"), memory=merged)
     memory = MemoryConfig(background=False, consolidation_min_gap=0)  # type: ignore[arg-type]

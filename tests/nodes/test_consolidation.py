@@ -145,6 +145,84 @@ def test_what_cannot_stand_in_for_the_file_is_refused(
     assert "- New. <!-- 2026-03-02 -->\n" in (at.memory or "")
 
 
+NON_ANSWERS = [
+    "NO_REPLY",
+    "<memory></memory>",
+    "<memory>\nNO_REPLY\n</memory>",
+    "I cannot help with that request.",
+    "I'm sorry, but I can't assist with that.",
+    "MEMORY.md is up to date.",
+    "The file is already up to date, so there are no changes.",
+    "(no changes)",
+    "Error: rate limit",
+    "Error: 429 Too Many Requests, please retry later",
+    "- No new facts.",
+    "Lo siento, no puedo ayudar con eso.",
+    "申し訳ありませんが、お手伝いできません。",
+    "---\na: b\n---",
+    "# Title",
+    "<think>What is new? Ann, Oslo, 5051",
+]
+
+
+@pytest.mark.parametrize("answer", NON_ANSWERS)
+@pytest.mark.parametrize("old", [None, "- The port is 5051.\n", "- 5051\n- Ann lives in Oslo.\n"])
+def test_an_answer_that_says_nothing_of_what_was_given_is_no_memory(
+    answer: str, old: str | None, tmp_path: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    at = desk(tmp_path, answer)
+    if old is not None:
+        at.files.write_text("MEMORY.md", old)
+    note(at, clock, "Deploys are on Mondays.", "前の会議は東京で開かれた。")
+    at.consolidate()
+    assert at.memory == old
+    assert "stays as it is" in caplog.text
+    at.script.side["memory"] = merge
+    at.consolidate()  # nothing was taken for merged
+    assert "- Deploys are on Mondays. <!-- 2026-03-02 -->\n" in (at.memory or "")
+
+
+@pytest.mark.parametrize("answer", NON_ANSWERS)
+def test_that_there_is_nothing_to_change_is_believed_when_nothing_is_new(
+    answer: str, tmp_path: Path, clock: Clock
+) -> None:
+    old = "- The port is 5051.\n- Ann lives in Oslo.\n"
+    at = desk(tmp_path, answer)
+    at.files.write_text("MEMORY.md", old)
+    note(at, clock, "Ann lives in Oslo.")
+    at.consolidate()
+    at.consolidate()
+    assert at.memory == old
+    assert len(at.script.asked["memory"]) == 1  # it counts as merged
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "## Environment\n- Port: 5052 (was 5051).\n\n## People\n- Ann, a baker, is in Oslo.",
+        "Ann (baker, Oslo) | port 5052",
+        "- Der Port ist 5052.\n- Ann wohnt in Oslo.",
+    ],
+)
+def test_facts_in_other_words_are_still_the_memory(
+    answer: str, tmp_path: Path, clock: Clock
+) -> None:
+    at = desk(tmp_path, answer)
+    at.files.write_text("MEMORY.md", "- The port is 5051.\n- Ann lives in Oslo.\n")
+    note(at, clock, "The port is 5052 now, no longer 5051.", "Ann is a baker.")
+    at.consolidate()
+    assert "5052" in (at.memory or "")
+
+
+def test_new_facts_alone_do_not_replace_the_old_ones(tmp_path: Path, clock: Clock) -> None:
+    old = "- The port is 5051.\n- Ann lives in Oslo.\n"
+    at = desk(tmp_path, "- Deploys are on Mondays.\n- Kim likes tea.")
+    at.files.write_text("MEMORY.md", old)
+    note(at, clock, "Deploys are on Mondays.", "Kim likes tea.")
+    at.consolidate()
+    assert at.memory == old
+
+
 @pytest.mark.parametrize(
     "around",
     [
@@ -193,13 +271,13 @@ def test_merging_what_says_the_same_is_no_loss(tmp_path: Path, clock: Clock) -> 
 def test_a_text_that_is_too_long_is_shortened_once(tmp_path: Path, clock: Clock) -> None:
     def memory(messages: list[BaseMessage]) -> str:
         if "too long" in str(messages[-1].content):
-            return "- Short."
+            return "- Long, short."
         return "- Long.\n" + "- word\n" * 300
 
     at = desk(tmp_path, memory, consolidation_max_tokens=200)
     note(at, clock, "Long.")
     at.consolidate()
-    assert at.memory == "- Short. <!-- 2026-03-02 -->\n"
+    assert at.memory == "- Long, short. <!-- 2026-03-02 -->\n"
     assert len(at.script.asked["memory"]) == 2
     assert "at most 200 tokens" in at.asked("memory")[1]
 

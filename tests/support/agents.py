@@ -28,7 +28,7 @@ class Scripted:
             is raised, a function is asked.
         summary: What a summariser is answered (a text, an exception or a function).
         facts: What an extraction is answered.
-        memory: What a consolidation is answered.
+        memory: What a consolidation is answered; None: "A fact", or the last of the facts given.
     """
 
     def __init__(
@@ -36,10 +36,14 @@ class Scripted:
         *answers: Answer,
         summary: Answer = "## Intent\nGo on.",
         facts: Answer = "NO_REPLY",
-        memory: Answer = "- A fact.",
+        memory: Answer | None = None,
     ) -> None:
         self.answers = list(answers) or ["done"]
-        self.side: dict[str, Answer] = {"summary": summary, "facts": facts, "memory": memory}
+        self.side: dict[str, Answer] = {
+            "summary": summary,
+            "facts": facts,
+            "memory": _remembered if memory is None else memory,
+        }
         self.requests: list[list[BaseMessage]] = []
         self.settings: list[dict[str, Any]] = []
         self.asked: dict[str, list[list[BaseMessage]]] = {"summary": [], "facts": [], "memory": []}
@@ -75,6 +79,11 @@ def _given(answer: Answer, messages: list[BaseMessage]) -> AIMessage | str:
     if callable(answer):
         return answer(messages)
     return answer.model_copy() if isinstance(answer, AIMessage) else answer
+
+
+def _remembered(messages: list[BaseMessage]) -> str:
+    given = str(messages[-1].content).rpartition("</ledgers>")[0].rstrip()
+    return "- A fact." if "- A fact" in given else f"- {given.rpartition(chr(10))[2].lstrip('- ')}"
 
 
 def _kind(messages: list[BaseMessage]) -> str | None:
