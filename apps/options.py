@@ -7,18 +7,27 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["CHECKPOINTER", "WORKSPACE", "AgentOption", "CheckpointerOption", "WorkspaceOption"]
+__all__ = ["WORKSPACE", "AgentOption", "CheckpointerOption", "WorkspaceOption", "checkpointer_url"]
 
-CHECKPOINTER = "sqlite:///threads.db"
 WORKSPACE = Path(".longthread")
 
 CheckpointerOption = Annotated[
-    str,
+    str | None,
     typer.Option(
-        metavar="URL",
+        metavar="FILE|URL",
         envvar="LONGTHREAD_CHECKPOINTER",
-        help="Where the checkpoints are: sqlite:///file.db or postgresql://user:password@host/name.",
+        help="Where threads are kept: a SQLite file, or a URL such as sqlite:///file.db or "
+        "postgresql://user:password@host/name. Default: threads.db in the workspace.",
+        show_default=False,
     ),
 ]
 WorkspaceOption = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
 AgentOption = Annotated[str, typer.Option(metavar="NAME", help="The agent's name.")]
+
+
+def checkpointer_url(given: str | None, workspace: Path) -> str:
+    """Return the URL of what `--checkpointer` and `--workspace` name together."""
+    if given is not None and "://" in given:
+        return given
+    path = Path(given) if given is not None else workspace / "threads.db"
+    return f"sqlite:///{path.absolute()}"

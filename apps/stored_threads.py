@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .options import checkpointer_url
+
 if TYPE_CHECKING:
     from ..graphs.compiled import AgentGraph
     from ..stores.journal import ThreadJournal
@@ -16,19 +18,19 @@ __all__ = ["agent_over", "journal_of"]
 
 @contextmanager
 def journal_of(
-    checkpointer: str, workspace: Path, user: str | None, agent: str
+    checkpointer: str | None, workspace: Path, user: str | None, agent: str
 ) -> Iterator[ThreadJournal]:
     """Open the journal of a checkpointer."""
     from ..stores.checkpointers import open_checkpointer
     from ..stores.journal import ThreadJournal
 
-    with open_checkpointer(checkpointer, create=False) as saver:
+    with open_checkpointer(checkpointer_url(checkpointer, workspace), create=False) as saver:
         yield ThreadJournal(saver, workspace, user=user, agent=agent)
 
 
 @contextmanager
 def agent_over(
-    checkpointer: str, workspace: Path, name: str, model: str | None = None
+    checkpointer: str | None, workspace: Path, name: str, model: str | None = None
 ) -> Iterator[AgentGraph]:
     """Open an agent over the threads of a checkpointer; without a model it may not be asked."""
     from ..graphs.agent import create_agent_graph
@@ -36,7 +38,9 @@ def agent_over(
     from ..stores.checkpointers import open_checkpointer
 
     # Uncompressed, which a saver that was not opened by us reads too.
-    with open_checkpointer(checkpointer, compress=False, create=False) as saver:
+    with open_checkpointer(
+        checkpointer_url(checkpointer, workspace), compress=False, create=False
+    ) as saver:
         yield create_agent_graph(
             model or ScriptedModel(script=lambda _: ""),
             name=name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import CHECKPOINTER, WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
+from .options import WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
 from .stored_threads import agent_over, journal_of
 from .threads import threads
 
@@ -21,7 +21,7 @@ __all__ = ["close", "erase", "export"]
 @threads.command()
 def close(
     thread_id: Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")],
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     agent: AgentOption = "agent",
 ) -> None:
@@ -45,7 +45,7 @@ def export(
     user: Annotated[
         str | None, typer.Option(help="Whose thread it is. Default: nobody's in particular.")
     ] = None,
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     agent: AgentOption = "agent",
 ) -> None:
@@ -81,7 +81,7 @@ def erase(
         bool, typer.Option("--dry-run", help="Say what would be erased; erase nothing.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before erasing.")] = False,
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     agent: AgentOption = "agent",
 ) -> None:

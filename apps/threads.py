@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .options import CHECKPOINTER, WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
+from .options import WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
 from .stored_threads import agent_over, journal_of
 from .terminal import for_output
 
@@ -26,7 +26,7 @@ User = Annotated[
 
 @threads.command("list")
 def list_threads(
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
     agent: AgentOption = "agent",
@@ -62,7 +62,7 @@ def history(
             metavar="NUMBER", min=0, help="Only messages before this one, counted from 0."
         ),
     ] = None,
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
     agent: AgentOption = "agent",
@@ -94,7 +94,7 @@ def search(
     thread_id: Annotated[
         str | None, typer.Option("--thread", metavar="THREAD", help="Only in this thread.")
     ] = None,
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
     agent: AgentOption = "agent",
@@ -115,7 +115,7 @@ def search(
 
 @threads.command()
 def reindex(
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     user: User = None,
     agent: AgentOption = "agent",
@@ -133,7 +133,7 @@ def reindex(
 @threads.command()
 def compact(
     thread_id: Annotated[str, typer.Argument(metavar="THREAD", help="The thread's id.")],
-    checkpointer: CheckpointerOption = CHECKPOINTER,
+    checkpointer: CheckpointerOption = None,
     model: Annotated[
         str | None,
         typer.Option(

@@ -11,7 +11,7 @@ runtime, no checkpointer), nothing is recorded and calls run as LangGraph runs t
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from .node import Effect
 
-__all__ = ["ANSWERED", "Dispatch", "answered_now"]
+__all__ = ["ANSWERED", "Dispatch", "answered_now", "cut_off_tasks"]
 
 ANSWERED = "__longthread_answered"
 """Where a call of the graph keeps the ids of the tool calls that it has been asked for itself."""
@@ -36,6 +36,26 @@ def answered_now(config: RunnableConfig) -> set[str] | None:
     """
     known = (config.get("configurable") or {}).get(ANSWERED)
     return known if isinstance(known, set) else None
+
+
+def cut_off_tasks(stored: CheckpointTuple | None, tasks: Iterable[str]) -> set[str]:
+    """Return those of the tasks whose calls were begun and neither ended nor paused.
+
+    What such a call has asked before needs no answer: with any, it is reported as interrupted.
+
+    Args:
+        stored: The checkpoint that the tasks belong to.
+        tasks: Ids of tasks that have no result.
+    """
+    ids = {task for task, _, _ in (stored.pending_writes or ())} if stored else set()
+    cut_off = set()
+    for task in tasks:
+        attempt = 0
+        while _record_id(task, "paused", attempt) in ids:
+            attempt += 1
+        if _record_id(task, "begun", attempt) in ids:
+            cut_off.add(task)
+    return cut_off
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,5 +126,8 @@ class Dispatch:
         )
 
     def _id(self, what: str) -> str:
-        name = f"longthread {self.task} {what} {self.attempt}"
-        return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+        return _record_id(self.task, what, self.attempt)
+
+
+def _record_id(task: str, what: str, attempt: int) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"longthread {task} {what} {attempt}"))

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ..options import CheckpointerOption
+
 __all__ = ["chat"]
 
 
@@ -28,26 +30,17 @@ def chat(
         ),
     ] = None,
     settings: Annotated[
-        Path | None,
+        Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where settings.json lies. Default: the current folder, if it has one.",
-            show_default=False,
+            help="Where settings.json and auth.json lie, if there are any.",
         ),
-    ] = None,
+    ] = Path("."),
     scripted: Annotated[
         bool,
         typer.Option("--scripted", help="Talk to a scripted model: no key, no network."),
     ] = False,
-    checkpoints: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|URL",
-            help="Where threads are kept: a SQLite file, or a URL such as postgresql://… . "
-            "Default: threads.db in the workspace.",
-            show_default=False,
-        ),
-    ] = None,
+    checkpointer: CheckpointerOption = None,
     workspace: Annotated[Path, typer.Option(metavar="FOLDER", help="Where memory is kept.")] = Path(
         ".longthread"
     ),
@@ -102,7 +95,7 @@ def chat(
             model=model,
             settings=settings,
             scripted=scripted,
-            checkpoints=checkpoints,
+            checkpointer=checkpointer,
             workspace=workspace,
             user=user,
             agent=agent,

@@ -13,7 +13,6 @@ from ...graphs.agent import context_policy
 from ...graphs.fork import afork_thread
 from ...graphs.manual_compaction import acompact_thread
 from ...graphs.sessions import session_of, status_of
-from ...nodes.background import drain
 from ...nodes.identity import utc_now
 from ...state.projection import view_context
 from ...state.text import visible
@@ -58,7 +57,7 @@ def _compact(session: Session, instructions: str) -> None:
 
 
 def _memory(session: Session, _: str) -> None:
-    if not drain(_WAIT_SECONDS):
+    if not session.drained(_WAIT_SECONDS):
         session.screen.note("memory of the last turns is still being written")
     files = session.files
     today = ledger_path(utc_now())
@@ -133,17 +132,20 @@ def _thread(session: Session, thread: str) -> None:
     if thread:
         session.move(thread)
     session.screen.note(f"thread {session.thread}")
-    if session.unfinished():
+    if session.unfinished(session.state()):
         session.screen.note("an empty line or /resume goes on with its last turn")
 
 
 def _new(session: Session, thread: str) -> None:
+    if thread and session.state(thread).created_at is not None:
+        session.screen.error(f"there is a thread {visible(thread)} already: /thread goes there")
+        return
     session.move(thread or new_thread_id())
     session.screen.note(f"thread {session.thread}")
 
 
 def _fork(session: Session, thread: str) -> None:
-    drain(_WAIT_SECONDS)  # what is being remembered is remembered once
+    session.drained(_WAIT_SECONDS)  # what is being remembered is remembered once
     old, new = session.thread, thread or new_thread_id()
     session.run(afork_thread(session.graph, session.config, new))
     session.move(new)

@@ -1,7 +1,8 @@
 """One folder that the model may see: what of it can be named, and what cannot.
 
 A path is relative to the folder. It is resolved, links included, and has to be inside still; the
-file is then opened without following a link in its last part.
+file is then opened without following a link in its last part. What usually holds keys is not to be
+seen, wherever in the folder it is: by its name, whatever is in it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...state.errors import ToolInputError
@@ -23,6 +25,38 @@ MAX_BYTES = 10_000_000
 """Larger files are named, but neither read nor searched."""
 
 _BINARY_LOOK = 8_192
+
+_KEYS = (
+    "auth.json",
+    ".env",
+    ".env.*",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".htpasswd",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".kube",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_*_sk",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "credentials.json",
+    "service-account*.json",
+)
+_NO_KEYS = (".env.example", ".env.sample", ".env.template", ".env.dist")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +77,8 @@ class Folder:
 
     Args:
         root: The folder.
-        hidden: Files and folders inside that are not to be seen: keys, the checkpointer's file.
+        hidden: Files and folders inside that are not to be seen beside those that hold keys: the
+            workspace, the checkpointer's file.
     """
 
     def __init__(self, root: Path, hidden: Iterable[Path] = ()) -> None:
@@ -173,7 +208,14 @@ class Folder:
         return len(data)
 
     def _is_hidden(self, path: Path) -> bool:
-        return any(path == each or path.is_relative_to(each) for each in self._hidden)
+        if any(path == each or path.is_relative_to(each) for each in self._hidden):
+            return True
+        return any(map(_holds_keys, path.relative_to(self.root).parts))
+
+
+def _holds_keys(name: str) -> bool:
+    name = name.lower()  # on some systems Auth.json is the same file
+    return name not in _NO_KEYS and any(fnmatchcase(name, each) for each in _KEYS)
 
 
 def _unreadable(name: str, error: OSError) -> ToolInputError:

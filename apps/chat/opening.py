@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-import logging
-import os
-import signal
 import sys
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langchain_core.tools import BaseTool
 from rich.console import Console
@@ -21,22 +18,21 @@ from ...nodes.background import drain
 from ...state.errors import ConfigurationError
 from ...stores.checkpointers import aopen_checkpointer
 from ...stores.local import LocalWorkspace
+from ...stores.settings import Settings
+from ..options import checkpointer_url
 from .acting_tools import shell_tool, writing_tool
 from .commands import run_command
 from .folder import Folder
+from .interrupts import Interrupts
 from .reader import Reader
 from .reading_tools import reading_tools
-from .screen import PlainScreen, Screen, TerminalScreen, warnings_to
+from .screen import PlainScreen, Screen, TerminalScreen, warnings_on
 from .session import Session, new_thread_id
-
-if TYPE_CHECKING:
-    from ...stores.settings import Settings
 
 __all__ = ["Options", "run_chat"]
 
 FAILED = 2
 _DRAIN_SECONDS = 30.0
-_SETTINGS = "settings.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +41,9 @@ class Options:
 
     thread: str | None
     model: str | None
-    settings: Path | None
+    settings: Path
     scripted: bool
-    checkpoints: str | None
+    checkpointer: str | None
     workspace: Path
     user: str | None
     agent: str
@@ -64,34 +60,30 @@ def run_chat(options: Options) -> int:
     Returns:
         0; without a terminal, 2 if something has failed.
     """
-    settings = _settings(options)
+    settings = Settings.load(options.settings)
     model = _model(options, settings)
-    url = _url(options)
+    url = checkpointer_url(options.checkpointer, options.workspace)
     tools = _tools(options, url)
     reader = Reader()
-    if reader.interactive:
-        _heed_ctrl_c()
     screen = _screen(reader)
-    logger = logging.getLogger("longthread")
-    handler = warnings_to(screen)
     workspace = LocalWorkspace(options.workspace)
     with asyncio.Runner() as runner:
+        interrupts = Interrupts(runner)
         stack = AsyncExitStack()
         saver = runner.run(stack.enter_async_context(aopen_checkpointer(url)))
-        logger.addHandler(handler)
         try:
             graph = create_agent_graph(
                 model,
                 tools,
                 system_prompt=options.system,
                 name=options.agent,
-                settings=settings,
+                **_parts(options, settings),
                 workspace=workspace,
                 checkpointer=saver,
                 context_window=options.window,
             )
             session = Session(
-                runner=runner,
+                interrupts=interrupts,
                 graph=graph,
                 saver=saver,
                 workspace=workspace,
@@ -101,26 +93,20 @@ def run_chat(options: Options) -> int:
                 user=options.user,
                 agent=options.agent,
             )
-            _greet(session)
-            session.talk(run_command)
-            _part(session, options)
+            with warnings_on(screen), interrupts if reader.interactive else nullcontext():
+                _greet(session)
+                session.talk(run_command)
+                _part(session, options)
         finally:
-            logger.removeHandler(handler)
             runner.run(stack.aclose())
     return FAILED if session.failed and not reader.interactive else 0
 
 
-def _heed_ctrl_c() -> None:
-    """Undo what a script that starts programs in the background does: have them ignore Ctrl-C."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def _greet(session: Session) -> None:
-    waiting = session.unfinished()
+    state = session.glance()
     if session.reader.interactive:
         session.screen.note(f"thread {session.thread}; /help lists the commands")
-        if waiting:
+        if state is not None and session.unfinished(state):
             session.screen.note("an empty line or /resume goes on with its last turn; or say more")
 
 
@@ -130,48 +116,45 @@ def _part(session: Session, options: Options) -> None:
         if session.reader.interactive:
             session.screen.note("writing down what is to be remembered; Ctrl-C: later")
         try:
-            drain(_DRAIN_SECONDS)
+            session.drained(_DRAIN_SECONDS)
         except KeyboardInterrupt:
             session.screen.note("the next turn of the thread makes up for it")
-    if session.reader.interactive and session.state().created_at is not None:
+    for text in session.unsent():
+        session.screen.note(f"not stored: {text}")
+    if not session.reader.interactive:
+        return
+    state = session.glance()
+    if state is not None and state.created_at is not None:
         again = "" if options.thread == session.thread else f" --thread {session.thread}"
         if again:
             session.screen.note(f"to go on: longthread chat … {again.strip()}")
 
 
-def _settings(options: Options) -> Settings | None:
-    folder = options.settings
-    if folder is None and (Path(_SETTINGS).is_file() and not options.scripted):
-        folder = Path()
-    if folder is None:
-        return None
-    from ...stores.settings import Settings
+def _parts(options: Options, settings: Settings) -> dict[str, Any]:
+    """Return what the settings say; of models nothing, where a scripted one does everything."""
+    if not options.scripted:
+        return {"settings": settings}
+    own = settings.agent(options.agent)
+    parts = {name: getattr(own, name) for name in ("memory", "compaction", "masking", "eviction")}
+    for name in ("memory", "compaction"):
+        if parts[name] is not None:
+            parts[name] = parts[name].model_copy(update={"model": None})
+    return parts
 
-    return Settings.load(folder)
 
-
-def _model(options: Options, settings: Settings | None) -> Any:
+def _model(options: Options, settings: Settings) -> Any:
     if options.scripted:
         if options.model is not None:
             raise ConfigurationError("--scripted and --model: give one of them")
         from .scripted import EchoModel, echo
 
         return EchoModel(script=echo)
-    named = options.model or (None if settings else os.environ.get("LONGTHREAD_MODEL"))
-    if named is None and settings is None:
+    if options.model is None and settings.agent(options.agent).main is None:
         raise ConfigurationError(
             "no model: name one, as in --model openai:gpt-5-mini, or the folder of a "
             "settings.json with --settings; --scripted needs neither key nor network"
         )
-    return named
-
-
-def _url(options: Options) -> str:
-    given = options.checkpoints
-    if given is not None and "://" in given:
-        return given
-    path = Path(given) if given is not None else options.workspace / "threads.db"
-    return f"sqlite:///{path.absolute()}"
+    return options.model
 
 
 def _tools(options: Options, url: str) -> list[BaseTool]:
@@ -181,7 +164,7 @@ def _tools(options: Options, url: str) -> list[BaseTool]:
         return []
     if not options.folder.is_dir():
         raise ConfigurationError(f"--folder {str(options.folder)!r}: there is no such folder")
-    hidden = [options.workspace, (options.settings or Path()) / "auth.json"]
+    hidden = [options.workspace]
     if url.startswith("sqlite:///"):
         path = url.removeprefix("sqlite:///")
         hidden += [Path(path + end) for end in ("", "-wal", "-shm", "-journal")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console, RenderableType
@@ -17,7 +19,7 @@ from ...state.text import visible
 from ..one_line import one_line
 from .blocks import complete_blocks
 
-__all__ = ["PlainScreen", "Screen", "TerminalScreen", "warnings_to"]
+__all__ = ["PlainScreen", "Screen", "TerminalScreen", "warnings_on"]
 
 
 class Screen(Protocol):
@@ -130,8 +132,8 @@ class PlainScreen:
         """Nothing is to be seen of that."""
 
     def answer(self, text: str) -> None:
-        """Write the next piece of an answer."""
-        sys.stdout.write(text)
+        """Write the next piece of an answer; a file or a program gets it as it is."""
+        sys.stdout.write(visible(text, keep="\n") if sys.stdout.isatty() else text)
         sys.stdout.flush()
         self._open = not text.endswith("\n") if text else self._open
 
@@ -155,7 +157,11 @@ class PlainScreen:
 
 
 class _Warnings(logging.Handler):
-    """Shows what longthread warns of as a note, without a traceback."""
+    """Shows warnings as notes, without a traceback.
+
+    Not those of the connections to PostgreSQL, which repeat for as long as the server is away: a
+    turn that needs one says so.
+    """
 
     def __init__(self, screen: Screen) -> None:
         super().__init__(logging.WARNING)
@@ -163,12 +169,21 @@ class _Warnings(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a record."""
+        if record.name.partition(".")[0] == "psycopg":
+            return
         self.screen.note(f"{record.levelname.lower()}: {' '.join(record.getMessage().split())}")
 
 
-def warnings_to(screen: Screen) -> logging.Handler:
-    """Return a handler that shows warnings on a screen."""
-    return _Warnings(screen)
+@contextmanager
+def warnings_on(screen: Screen) -> Iterator[None]:
+    """Show what anything warns of on a screen: nothing else may write to it."""
+    handler = _Warnings(screen)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
 
 
 def _said(error: BaseException | str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -11,14 +10,17 @@ from typing import Any, TypeVar
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, Interrupt, StateSnapshot
+from langgraph.types import Command, StateSnapshot
 
 from ...graphs.compiled import AgentGraph
+from ...nodes.background import drain
 from ...state.channels import ThreadContext
 from ...state.text import visible
 from ...stores.journal import ThreadJournal
 from ...stores.local import LocalWorkspace
 from ...stores.workspace import Owner, ScopedWorkspace
+from .interrupts import Interrupts
+from .questions import Question, open_questions
 from .reader import Reader
 from .screen import Screen
 from .turn import run_turn
@@ -29,7 +31,7 @@ Result = TypeVar("Result")
 
 PROMPT = "you> "
 _DETAIL_LINES = 40
-_RESUME = "__resume__"  # the channel of answers that LangGraph keeps for a task
+_GLANCE_SECONDS = 2.0
 
 
 def new_thread_id() -> str:
@@ -44,7 +46,7 @@ class Session:
     where it waits: what was committed stays, and the rest is done when the turn is resumed.
 
     Args:
-        runner: Runs the asynchronous parts, all in one event loop.
+        interrupts: Runs what can be interrupted, in one event loop.
         graph: The agent.
         saver: Its checkpointer.
         workspace: Its workspace.
@@ -58,7 +60,7 @@ class Session:
     def __init__(
         self,
         *,
-        runner: asyncio.Runner,
+        interrupts: Interrupts,
         graph: AgentGraph,
         saver: BaseCheckpointSaver[Any],
         workspace: LocalWorkspace,
@@ -68,19 +70,20 @@ class Session:
         user: str | None,
         agent: str,
     ) -> None:
-        self.runner = runner
+        self.interrupts = interrupts
         self.graph = graph
         self.workspace = workspace
         self.reader = reader
         self.screen = screen
         self.thread = thread
         self.owner = Owner(user, agent)
+        workspace.scoped(self.owner)  # what cannot be an owner is refused at once
         self._saver = saver
         self.journal = ThreadJournal(saver, workspace, user=user, agent=agent)
         self.over = False
         self.failed = False
         self._context = ThreadContext(user_id=user)
-        self._unsent: HumanMessage | None = None
+        self._unsent: dict[str, list[HumanMessage]] = {}
 
     @property
     def config(self) -> RunnableConfig:
@@ -98,11 +101,28 @@ class Session:
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed; it was cancelled.
         """
-        return self.runner.run(coroutine)
+        return self.interrupts.run(coroutine)
 
-    def state(self) -> StateSnapshot:
-        """Return the thread as it is."""
-        return self.run(self.graph.aget_state(self.config))
+    def drained(self, seconds: float) -> bool:
+        """Wait for memory to be written, and return whether it is.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        with self.interrupts.waiting():
+            return drain(seconds)
+
+    def state(self, thread: str | None = None) -> StateSnapshot:
+        """Return the thread, or another one, as it is."""
+        config: RunnableConfig = {"configurable": {"thread_id": thread or self.thread}}
+        return self.run(self.graph.aget_state(config))
+
+    def glance(self) -> StateSnapshot | None:
+        """Return the thread as it is, or None if that cannot be said at once."""
+        try:
+            return self.run(asyncio.wait_for(self.graph.aget_state(self.config), _GLANCE_SECONDS))
+        except (Exception, KeyboardInterrupt):  # what is wrong has been said, or will be
+            return None
 
     def talk(self, run_command: Callable[[Session, str], None]) -> None:
         """Take messages and commands until there are no more.
@@ -111,8 +131,9 @@ class Session:
             run_command: Runs what begins with a slash.
         """
         while not self.over:
+            self.interrupts.forget()  # it was meant for what is over
             try:
-                line = self.reader.line(PROMPT)
+                line = self._line(PROMPT)
             except KeyboardInterrupt:
                 if not self.reader.interactive:
                     raise
@@ -137,9 +158,15 @@ class Session:
                 self._hint()
 
     def say(self, text: str) -> None:
-        """Send a message and take the answer."""
-        self._unsent = HumanMessage(text, id=str(uuid.uuid4()))
-        self._turn({"messages": [self._unsent]})
+        """Send a message, after those that could not be sent before, and take the answer."""
+        kept = self._unsent.get(self.thread, [])
+        self._unsent[self.thread] = [*kept, HumanMessage(text, id=str(uuid.uuid4()))]
+        if kept:
+            missing = self._missing(self.state())
+            if [str(each.text) for each in missing[-2:]] == [text, text]:
+                del missing[-1]  # said again because it was not stored
+            self._unsent[self.thread] = missing
+        self._turn({"messages": list(self._unsent[self.thread])})
 
     def resume(self, *, asked: bool = True) -> None:
         """Go on with an unfinished turn.
@@ -148,8 +175,8 @@ class Session:
             asked: Whether to say so when there is none.
         """
         state = self.state()
-        if self._unsent is not None and not _holds(state, self._unsent):
-            self._turn({"messages": [self._unsent]})
+        if missing := self._missing(state):
+            self._turn({"messages": missing})
         elif questions := self._questions(state):
             self._confirm(questions)
         elif state.next or state.tasks:
@@ -157,41 +184,45 @@ class Session:
         elif asked:
             self.screen.note("there is nothing to resume")
 
-    def unfinished(self) -> bool:
+    def unfinished(self, state: StateSnapshot) -> bool:
         """Whether a turn waits to be resumed."""
-        state = self.state()
-        unsent = self._unsent is not None and not _holds(state, self._unsent)
-        return bool(unsent or state.next or state.tasks)
+        return bool(self._missing(state) or state.next or state.tasks)
+
+    def unsent(self) -> list[str]:
+        """Return what was said and is, as far as is known, not stored."""
+        return [str(message.text) for kept in self._unsent.values() for message in kept]
 
     def move(self, thread: str) -> None:
         """Go to another thread."""
         self.thread = thread
-        self._unsent = None
+
+    def _line(self, prompt: str) -> str | None:
+        with self.interrupts.waiting():
+            return self.reader.line(prompt)
+
+    def _missing(self, state: StateSnapshot) -> list[HumanMessage]:
+        """Return those of the messages said here that the thread does not have."""
+        missing = [m for m in self._unsent.get(self.thread, []) if not _holds(state, m)]
+        self._unsent[self.thread] = missing
+        return list(missing)
 
     def _turn(self, given: Any) -> None:
         self.run(run_turn(self.graph, given, self.config, self._context, self.screen))
-        state = self.state()
-        self._unsent = None
-        if questions := self._questions(state):
+        self._unsent.pop(self.thread, None)
+        if questions := self._questions(self.state()):
             self._confirm(questions)
 
-    def _questions(self, state: StateSnapshot) -> list[Interrupt]:
-        """Return what the tools ask and nobody has answered.
-
-        A tool that was interrupted after its answer keeps that answer: asked again, a no would not
-        count. It is gone on with, and the model is told that the tool was cut off.
-        """
+    def _questions(self, state: StateSnapshot) -> list[Question]:
+        """Return what the tools ask and nobody has answered."""
         if not state.interrupts:
             return []
-        stored = self.run(self._saver.aget_tuple(self.config))
-        writes = (stored.pending_writes or ()) if stored is not None else ()
-        answered = {task for task, channel, _ in writes if channel == _RESUME}
-        open_tasks = (task for task in state.tasks if task.id not in answered)
-        return [each for task in open_tasks for each in task.interrupts]
+        return open_questions(state.tasks, self.run(self._saver.aget_tuple(self.config)))
 
-    def _confirm(self, questions: list[Interrupt]) -> None:
+    def _confirm(self, questions: list[Question]) -> None:
         """Ask what the tools ask, and go on with the answers."""
-        answers = {each.id: self._answer(each.value) for each in questions}
+        answers = {
+            each.id: False if each.settled else self._answer(each.asked) for each in questions
+        }
         self._turn(Command(resume=answers))
 
     def _answer(self, question: Any) -> Any:
@@ -207,7 +238,7 @@ class Session:
             print(f"    {line}")
         if len(lines) > _DETAIL_LINES:
             print(f"    … and {len(lines) - _DETAIL_LINES} lines more")
-        answer = self.reader.line("Allow it? [y/N] ")
+        answer = self._line("Allow it? [y/N] ")
         return (answer or "").strip().lower() in ("y", "yes")
 
     def _interrupted(self) -> None:
@@ -219,10 +250,21 @@ class Session:
         self._hint()
 
     def _hint(self) -> None:
-        """Say how to go on, if a turn waits."""
-        with contextlib.suppress(Exception):
-            if self.unfinished():
-                self.screen.note("an empty line or /resume goes on with the turn; or say more")
+        """Say what became of what was said, and how to go on."""
+        state = self.glance()
+        if state is None:
+            if self._unsent.get(self.thread):
+                self.screen.note(
+                    "the thread cannot be read now; what you said is kept here, and an empty line "
+                    "sends it again if it is not stored"
+                )
+        elif self._missing(state):
+            self.screen.note(
+                "what you said is not stored: an empty line or /resume sends it again, and so "
+                "does the next message"
+            )
+        elif self.unfinished(state):
+            self.screen.note("an empty line or /resume goes on with the turn; or say more")
 
 
 def _holds(state: StateSnapshot, message: HumanMessage) -> bool:

@@ -27,7 +27,7 @@ ENVIRONMENT = "environment"
 PREFIX = "LONGTHREAD_"
 
 # Read elsewhere, and no settings of an agent.
-_OTHERS = frozenset({"debug", "workspace"})
+_OTHERS = frozenset({"checkpointer", "debug", "workspace"})
 
 
 _TEXTS = {str, SecretStr}

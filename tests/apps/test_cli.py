@@ -256,7 +256,8 @@ def test_a_thread_is_compacted_from_the_command_line(
 ) -> None:
     script = Scripted("ok", summary="SUM")
     monkeypatch.chdir(tmp_path)
-    with SqliteSaver.from_conn_string("threads.db") as saver:
+    (tmp_path / ".longthread").mkdir()
+    with SqliteSaver.from_conn_string(".longthread/threads.db") as saver:
         graph = agent(script, tmp_path, checkpointer=saver)
         for text in ("one " * 50, "two " * 50):
             graph.invoke(say(text), thread("7"))
@@ -266,7 +267,7 @@ def test_a_thread_is_compacted_from_the_command_line(
     done = run("thread", "compact", "7", "--model", "openai:any", "--instructions", "Be brief.")
     assert (done.exit_code, done.stdout) == (0, "7: 2 messages summarised, 2 in all\n")
     assert "Be brief." in str(script.asked["summary"][0][-1].content)
-    with SqliteSaver.from_conn_string("threads.db") as saver:
+    with SqliteSaver.from_conn_string(".longthread/threads.db") as saver:
         values = agent(script, tmp_path, checkpointer=saver).get_state(thread("7")).values
         assert values["compaction"]["summary"] == "SUM"
 

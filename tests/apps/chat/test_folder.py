@@ -73,6 +73,44 @@ def test_a_search_follows_no_link_and_shows_nothing_hidden(root: Path, use: Any)
     assert "link (link)" in use("list_files")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "proj/auth.json",
+        "proj/.env",
+        ".env.local",
+        "a/b/Server.PEM",
+        "id_rsa",
+        ".ssh/config",
+        "x.key",
+    ],
+)
+def test_what_usually_holds_keys_is_not_to_be_seen_wherever_it_is(
+    name: str, root: Path, use: Any
+) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text("sesame")
+    (root / "link").symlink_to(name)
+    for path in (name, "link"):
+        assert "is not to be seen" in use("view_file", path=path)
+        assert "is not to be seen" in use("search_files", path=path, query="sesame")
+        with pytest.raises(ToolInputError, match="is not to be seen"):
+            Folder(root).write(path, "x")
+    folder, _, last = name.rpartition("/")
+    if not folder.startswith(".ssh"):
+        assert last not in use("list_files", path=folder)
+    assert use("search_files", query="sesame") == "No matches."
+    assert (root / name).read_text() == "sesame"
+
+
+@pytest.mark.parametrize(
+    "name", [".env.example", "environment", "keys.py", "id_rsa.pub", "pem.txt"]
+)
+def test_what_is_only_named_alike_is_seen(name: str, root: Path, use: Any) -> None:
+    (root / name).write_text("open")
+    assert use("view_file", path=name) == "open"
+
+
 def test_a_link_inside_is_followed(root: Path, use: Any) -> None:
     (root / "inside").symlink_to("src/a.py")
     assert use("view_file", path="inside") == "one\ntwo needle\nthree"

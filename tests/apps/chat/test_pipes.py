@@ -78,7 +78,7 @@ def test_a_provider_that_fails_is_one_line_and_the_thread_goes_on(
 def test_threads_can_be_kept_in_postgresql(
     tmp_path: Path, postgres_url: str, chat: Callable[..., Result]
 ) -> None:
-    options = ("--scripted", "--thread", "t", "--checkpoints", postgres_url)
+    options = ("--scripted", "--thread", "t", "--checkpointer", postgres_url)
     assert chat("hello\n", *options).exit_code == 0
     again = chat("more\n", *options)
     assert "I was sent 4 messages" in again.stdout
@@ -93,8 +93,10 @@ def test_threads_can_be_kept_in_postgresql(
         (("--scripted", "--model", "openai:x"), "give one of them"),
         (("--scripted", "--allow-write"), "--folder"),
         (("--scripted", "--folder", "nowhere"), "nowhere"),
-        (("--scripted", "--checkpoints", "mysql://x"), "mysql"),
+        (("--scripted", "--checkpointer", "mysql://x"), "mysql"),
         (("--settings", "nowhere"), "nowhere"),
+        (("--scripted", "--user", "../x"), "../x"),
+        (("--scripted", "--agent", "../x"), "../x"),
     ],
 )
 def test_what_cannot_be_opened_is_one_line(
@@ -105,3 +107,55 @@ def test_what_cannot_be_opened_is_one_line(
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("Error: ")
     assert says in line
+
+
+@pytest.mark.parametrize("options", [("--scripted",), ("--model", "openai:x")])
+def test_mistakes_in_the_environment_and_in_auth_json_are_said_without_a_settings_json(
+    options: tuple[str, ...],
+    tmp_path: Path,
+    chat: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LONGTHREAD_MEMORY__MAX_LINES", "zork")
+    (tmp_path / "auth.json").write_text('{"providers": 7}')
+    done = chat("hello\n", *options)
+    assert done.exit_code == 2
+    assert "LONGTHREAD_MEMORY__MAX_LINES" in done.stderr
+    assert "auth.json" in done.stderr
+
+
+def test_the_model_and_its_endpoint_may_stand_in_the_environment_and_auth_json_alone(
+    tmp_path: Path, chat: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGTHREAD_MODEL", "here/some-model")
+    entry = {"type": "openai", "baseUrl": refused_url(), "apiKey": "k"}
+    (tmp_path / "auth.json").write_text(json.dumps({"providers": {"here": entry}}))
+    done = chat("hello\n")
+    assert done.exit_code == 2
+    assert "onnect" in done.stderr
+
+
+def test_the_commands_for_threads_find_what_a_chat_has_stored(
+    tmp_path: Path, chat: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listed(*options: str) -> str:
+        return CliRunner().invoke(cli.app, ["thread", "list", *options]).stdout
+
+    assert chat("hello\n", "--scripted", "--thread", "first").exit_code == 0
+    assert "first" in listed()
+    elsewhere = ("--workspace", "elsewhere")
+    assert chat("hello\n", "--scripted", "--thread", "second", *elsewhere).exit_code == 0
+    assert "second" in listed(*elsewhere)
+    monkeypatch.setenv("LONGTHREAD_CHECKPOINTER", f"sqlite:///{tmp_path}/third.db")
+    assert chat("hello\n", "--scripted", "--thread", "third").exit_code == 0
+    assert (tmp_path / "third.db").exists()
+    assert "third" in listed()
+    assert "first" in listed("--checkpointer", ".longthread/threads.db")
+
+
+def test_a_new_thread_is_none_that_is_there(chat: Callable[..., Result]) -> None:
+    assert chat("hello\n", "--scripted", "--thread", "w").exit_code == 0
+    done = chat("/new w\n/new v\nhello\n", "--scripted", "--thread", "t")
+    assert "there is a thread w already: /thread goes there" in done.stderr
+    assert "thread v" in done.stderr
+    assert "I was sent 2 messages" in done.stdout

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sqlite3
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pexpect
 import pytest
 from terminal import Chat
 
@@ -165,3 +170,93 @@ def test_a_paste_of_many_lines_is_one_message(tmp_path: Path) -> None:
     chat.prompted()
     chat.end()
     assert said(tmp_path, "t")[0] == "\n".join(lines)
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.004, 0.012])
+def test_ctrl_c_pressed_again_and_again_does_not_end_the_chat(apart: float, tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+    chat.child.sendline("count to 500")
+    chat.child.expect_exact("4 5 6 7")
+    pid = chat.child.pid
+    assert pid is not None
+    for _ in range(6):
+        os.kill(pid, signal.SIGINT)
+        time.sleep(apart)
+    chat.prompted()
+    chat.child.sendline("say 500")
+    chat.child.expect_exact("You said 7 characters: say 500")  # some came while it prompted
+    chat.prompted()
+    chat.end()
+    assert chat.child.exitstatus == 0
+    assert said(tmp_path, "work")[:2] == ["count to 500", "say 500"]
+
+
+def rename(folder: Path, old: str, new: str) -> None:
+    connection = sqlite3.connect(folder / ".longthread/threads.db")
+    with connection:
+        connection.execute(f"ALTER TABLE {old} RENAME TO {new}")
+    connection.close()
+
+
+def test_what_could_not_be_stored_is_said_kept_and_sent_again(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+    chat.ask("hello")
+    rename(tmp_path, "checkpoints", "away")
+    shown = chat.ask("first")
+    assert "Error" in shown
+    assert "what you said is kept here" in shown.replace("\n", " ")
+    assert "Error" in chat.ask("second")
+    rename(tmp_path, "away", "checkpoints")
+    assert "You said 6 characters: second" in chat.ask("")
+    assert "nothing to resume" in chat.ask("/resume")
+    assert "not stored" not in chat.end()
+    assert [text for text in said(tmp_path, "work") if "said" not in text] == [
+        "hello",
+        "first",
+        "second",
+    ]
+
+
+def test_what_was_never_stored_is_said_at_the_end(tmp_path: Path) -> None:
+    chat = Chat(tmp_path, "--scripted", "--thread", "work")
+    chat.ask("hello")
+    rename(tmp_path, "checkpoints", "away")
+    chat.ask("lost words")
+    assert "not stored: lost words" in chat.end()
+
+
+def test_a_command_that_was_cut_off_by_a_crash_is_not_asked_about_again(tmp_path: Path) -> None:
+    options = ("--scripted", "--thread", "t", "--folder", ".", "--allow-shell")
+    chat = Chat(tmp_path, *options)
+    chat.child.sendline("run echo $$ > pid; echo x >> ran; sleep 600 & wait")
+    chat.child.expect_exact("Allow it? [y/N] ")
+    chat.child.sendline("y")
+    pid = tmp_path / "pid"
+    while not pid.exists() or not pid.read_text().strip():
+        chat.child.expect("⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏")
+    chat.child.kill(signal.SIGKILL)
+    chat.child.expect(pexpect.EOF)
+    os.killpg(int(pid.read_text()), signal.SIGKILL)
+    chat = Chat(tmp_path, *options)
+    shown = chat.ask("")
+    assert "Allow it?" not in shown
+    assert "It says" in shown
+    assert "interrupted" in shown
+    chat.end()
+    assert (tmp_path / "ran").read_text() == "x\n"
+
+
+def test_a_terminal_obeys_nothing_that_is_said_though_the_input_is_a_pipe(tmp_path: Path) -> None:
+    command = f"{sys.executable} -c 'from longthread.apps.cli import main; main()' chat --scripted"
+    child = pexpect.spawn(
+        "/bin/sh",
+        ["-c", f"printf 'red \\033[31m bell \\007 \\n' | {command}"],
+        cwd=str(tmp_path),
+        encoding="utf-8",
+        timeout=30,
+    )
+    shown = child.read()
+    child.close()
+    assert "red \\x1b[31m bell \\x07" in shown
+    assert "\x1b" not in shown
+    assert "\x07" not in shown
