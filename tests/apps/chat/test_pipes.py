@@ -95,7 +95,7 @@ def test_threads_can_be_kept_in_postgresql(
         (("--scripted", "--folder", "nowhere"), "nowhere"),
         (("--scripted", "--checkpointer", "mysql://x"), "mysql"),
         (("--settings", "nowhere"), "nowhere"),
-        (("--scripted", "--user", "../x"), "../x"),
+        (("--scripted", "--user", ""), "user"),
         (("--scripted", "--agent", "../x"), "../x"),
     ],
 )
@@ -159,3 +159,10 @@ def test_a_new_thread_is_none_that_is_there(chat: Callable[..., Result]) -> None
     assert "there is a thread w already: /thread goes there" in done.stderr
     assert "thread v" in done.stderr
     assert "I was sent 2 messages" in done.stdout
+
+
+def test_a_user_may_be_called_anything(tmp_path: Path, chat: Callable[..., Result]) -> None:
+    options = ("--scripted", "--user", "../x", "--thread", "t")
+    assert chat("remember that x\n", *options).exit_code == 0
+    assert "user: remember that x" in chat("/search remember\n", *options).stdout
+    assert not (tmp_path / "x").exists()
