@@ -9,7 +9,8 @@ from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..state.reference import ReferenceItem
 from ..state.text import clip_end
-from ..stores.memory_file import drop_first, split_memory
+from ..stores.memory_file import split_memory
+from ..stores.memory_sections import drop_first
 from ..stores.workspace import ScopedWorkspace
 
 __all__ = ["memory_items"]
@@ -69,6 +70,9 @@ def _newest_within(text: str, allowed: int) -> str:
         excess -= entries[dropped]
         dropped += 1
     kept = drop_first(text, dropped)
+    while (excess := count_text(kept) - allowed) > 0 and dropped < len(entries) - 1:
+        dropped += 1  # headings stay with what is left below them
+        kept = drop_first(text, dropped)
     return _cut_short(kept, allowed) if excess > 0 else kept
 
 

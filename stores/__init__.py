@@ -17,7 +17,6 @@ from .memory_file import (
     MemoryPart,
     add_entry,
     count_entries,
-    drop_first,
     entry_body,
     format_entry,
     split_memory,

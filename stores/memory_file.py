@@ -24,10 +24,10 @@ __all__ = [
     "MemoryPart",
     "add_entry",
     "count_entries",
-    "drop_first",
     "entry_body",
     "format_entry",
     "split_memory",
+    "without_open_fences",
 ]
 
 _DATE = re.compile(r"<!--[ \t]*(\d{4}-\d\d-\d\d)[ \t]*-->\s*", re.ASCII)
@@ -82,23 +82,18 @@ def count_entries(text: str) -> int:
     return sum(part.is_entry for part in split_memory(text))
 
 
-def drop_first(text: str, count: int) -> str:
-    """Return a MEMORY.md without its first `count` entries; frontmatter and the rest stay."""
-    kept = []
-    for part in split_memory(text):
-        if part.is_entry and count > 0:
-            count -= 1
-        else:
-            kept.append(part.text)
-    return "".join(kept)
-
-
-def format_entry(day: date, body: str) -> str:
+def format_entry(day: date, body: str, *, below_open_fence: bool = False) -> str:
     """Return a dated entry as it stands in the file, the final newline included.
 
     What would change how the file is split is escaped: date comments, a fence that is never closed,
     and headings at the very end, which would belong to the entry that comes next. `entry_body`
     gives the body back, without the white space around it.
+
+    Args:
+        day: The date.
+        body: Any text.
+        below_open_fence: Every fence is escaped: one of them would close the fence that stands open
+            in the file, and the date line would be read as code.
     """
     body = body.strip()
     lines = body.split("\n")
@@ -109,7 +104,7 @@ def format_entry(day: date, body: str) -> str:
         _is_structure,
         lambda index: (
             _day(lines[index]) is not None
-            or (is_fence(lines[index]) and not code[index])
+            or (is_fence(lines[index]) and (below_open_fence or not code[index]))
             or index >= tail
         ),
     )
@@ -138,7 +133,20 @@ def add_entry(text: str | None, day: date, body: str) -> str:
     before = text or ""
     if before.strip():
         before += "\n" * max(0, 2 - (len(before) - len(before.rstrip("\n"))))
-    return before + format_entry(day, body)
+    return before + format_entry(day, body, below_open_fence=_open_fences(before) != [])
+
+
+def without_open_fences(text: str) -> str:
+    """Return a file in which fences that are never closed are escaped: text, as they are read."""
+    lines = split_lines(text)
+    for index in _open_fences(text):
+        lines[index] = "\\" + lines[index]
+    return "".join(lines)
+
+
+def _open_fences(text: str) -> list[int]:
+    lines = split_lines(text)
+    return [i for i, inside in enumerate(fenced(lines)) if not inside and is_fence(lines[i])]
 
 
 def _undated(lines: Sequence[str], code: Sequence[bool]) -> list[MemoryPart]:

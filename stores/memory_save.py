@@ -14,6 +14,7 @@ from ..state.text import well_formed
 from .ledger import format_ledger_entry, ledger_header, ledger_path
 from .memory_file import MemoryPart, add_entry, entry_body, split_memory
 from .memory_paths import archive_path, memory_path
+from .memory_sections import headings_above, with_headings, without
 from .scopes import Scope
 from .workspace import ScopedWorkspace
 
@@ -87,13 +88,23 @@ def _within(text: str, max_lines: int) -> tuple[str, list[MemoryPart]]:
     parts = split_memory(text)
     dated = [index for index, part in enumerate(parts[:-1]) if part.day is not None]
     gone: set[int] = set()
+    kept = text
     for index in sorted(dated, key=lambda index: str(parts[index].day)):
-        if excess <= 0:
-            break
         gone.add(index)
         excess -= _lines(parts[index].text)
-    kept = "".join(part.text for index, part in enumerate(parts) if index not in gone)
-    return kept, [parts[index] for index in sorted(gone)]
+        if excess <= 0:
+            kept = without(parts, gone)
+            excess = _lines(kept) - max_lines  # headings stay with what is left below them
+            if excess <= 0:
+                break
+    else:
+        kept = without(parts, gone)
+    headings = headings_above(parts)
+    moved: list[MemoryPart] = []
+    for before, index in zip([None, *sorted(gone)], sorted(gone), strict=False):
+        above = headings[before] if before is not None else ()
+        moved.append(with_headings(parts[index], headings[index], above))
+    return kept, moved
 
 
 def _appended(archive: str, moved: list[MemoryPart]) -> str:

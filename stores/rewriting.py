@@ -18,6 +18,7 @@ from ..state.text import well_formed
 from .maintenance import Consumed, consumed_of, mark_consumed
 from .memory_file import MemoryPart, entry_body, split_memory
 from .memory_paths import memory_path
+from .memory_sections import add_parts, headings_above, without
 from .records import moment_in
 from .scopes import Scope, scoped_path
 from .workspace import JsonRecord, ScopedWorkspace
@@ -168,20 +169,27 @@ def brought_up_to_date(base: str | None, text: str, current: str | None) -> str 
     tail = now[len(before) :]
     if now.startswith(before) and (not before or before.endswith("\n") or tail[0] == "\n"):
         # Another consolidation may have added what this one has too: once is enough.
-        tail = "".join(part.text for part in split_memory(tail) if _name(part) not in there)
-        return (text if tail.startswith("\n") else _lines(text)) + tail
+        parts = split_memory(tail)
+        fresh = [index for index, part in enumerate(parts) if _name(part) not in there]
+        # Headings that the file ends below are those of what was appended to it.
+        ends = headings_above(split_memory(before))
+        headings = headings_above(parts, ends[-1] if ends else ())
+        text = text if tail.startswith("\n") else _lines(text)
+        return add_parts(text, [parts[i] for i in fresh], [headings[i] for i in fresh])
     old, new = Counter(_names(before)), Counter(_names(now))
     gone, left = old - new, new - old
     if current is None or gone.total() * 2 > old.total():
         return None
-    added = []
-    for part in reversed(split_memory(now)):
-        name = _name(part)
+    added: list[int] = []
+    parts = split_memory(now)
+    for index in reversed(range(len(parts))):
+        name = _name(parts[index])
         if name is not None and left[name] > 0:
             left[name] -= 1
-            added += [] if name in there else [part.text]
-    kept = [part.text for part in split_memory(text) if _name(part) not in gone]
-    return _lines("".join(kept)) + "".join(map(_lines, reversed(added)))
+            added[:0] = [] if name in there else [index]
+    made, headings = split_memory(text), headings_above(parts)
+    kept = without(made, {index for index, part in enumerate(made) if _name(part) in gone})
+    return add_parts(_lines(kept), [parts[i] for i in added], [headings[i] for i in added])
 
 
 def _put(

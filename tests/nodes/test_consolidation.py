@@ -521,8 +521,8 @@ def test_what_is_taken_away_meanwhile_stays_away(tmp_path: Path, clock: Clock) -
     at.consolidate()
     assert len(at.script.asked["memory"]) == 1
     assert "Fact 3." not in (at.memory or "")
-    assert (at.memory or "").count("Fact") == 5
-    assert (at.memory or "").endswith("- New. <!-- 2026-03-02 -->\n- By hand.\n")
+    assert (at.memory or "").count("- Fact") == 5
+    assert (at.memory or "").endswith("- New. <!-- 2026-03-02 -->\n# Facts\n- By hand.\n")
 
 
 def test_another_process_that_consolidates_meanwhile_is_not_undone(

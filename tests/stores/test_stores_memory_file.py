@@ -13,10 +13,14 @@ from longthread.stores import (
     MemoryPart,
     add_entry,
     count_entries,
-    drop_first,
     entry_body,
-    format_entry,
     split_memory,
+)
+from longthread.stores.memory_sections import (
+    drop_first,
+    headings_above,
+    with_headings,
+    without,
 )
 
 DAY = date(2026, 3, 2)
@@ -76,14 +80,40 @@ def test_parts_are_whole_lines_and_never_empty(text: str) -> None:
     assert all(part.endswith("\n") for part in parts[:-1])
 
 
-@given(files, st.integers(0, 10))
-def test_dropping_entries_leaves_the_others(text: str, count: int) -> None:
+def entries_below(text: str) -> list[tuple[str, list[tuple[int, str]]]]:
+    """The entries of a file without their headings, each with the headings it stands below."""
     parts = split_memory(text)
-    entries = [part for part in parts if part.is_entry]
-    gone = entries[:count]
-    kept = [part for part in parts if not any(part is other for other in gone)]
-    assert drop_first(text, count) == "".join(part.text for part in kept)
-    assert count_entries(text) == len(entries)
+    return [
+        (with_headings(part, ()).text.strip(), [heading.name for heading in headings])
+        for part, headings in zip(parts, headings_above(parts), strict=True)
+        if part.is_entry
+    ]
+
+
+sections = st.lists(
+    st.sampled_from(
+        ["# A", "## B", "## C", "### D", "- e", "- f", "paragraph", "", "<!-- 2026-03-02 -->\ng"]
+    ),
+    max_size=14,
+).map("\n".join)
+
+
+@given(files | sections, st.integers(0, 10))
+@example("## S\n- s\n\n## P\n- p\n- q\n", 2)
+def test_dropping_entries_leaves_the_others_below_their_headings(text: str, count: int) -> None:
+    assert entries_below(drop_first(text, count)) == entries_below(text)[count:]
+
+
+@given(files | sections, st.sets(st.integers(0, 10)))
+@example("# A\n## B\n- b\n## C\n- c\n- d\n", {1})
+def test_whatever_goes_what_is_left_stands_below_its_headings(text: str, gone: set[int]) -> None:
+    parts = split_memory(text)
+    entries = [index for index, part in enumerate(parts) if part.is_entry]
+    kept = without(parts, {entries[at] for at in gone if at < len(entries)})
+    expected = [entry for at, entry in enumerate(entries_below(text)) if at not in gone]
+    assert entries_below(kept) == expected
+    if not gone:
+        assert kept == text
 
 
 @given(st.lists(st.tuples(st.dates(), files), max_size=5))
@@ -102,10 +132,19 @@ def test_any_bodies_saved_one_after_the_other_are_read_back(
 
 
 @given(files, st.text() | files)
+@example("- Notes\n\n```\nnever closed\n", "Deploy:\n```\nmake\n```\nthen check")
 def test_a_saved_entry_is_the_last_and_changes_nothing_before_it(text: str, body: str) -> None:
+    before = split_memory(text)
     longer = add_entry(text, DAY, body)
     assert longer.startswith(text)
-    assert longer.endswith(format_entry(DAY, body))
+    *others, saved = split_memory(longer)
+    if before and before[-1].kind == "rest":  # a heading without anything below now has something
+        assert "".join(part.text for part in [*others, saved]) == longer
+        others, before = others[: len(before) - 1], before[:-1]
+    assert [(p.kind, p.day, p.text.strip()) for p in others] == [
+        (p.kind, p.day, p.text.strip()) for p in before
+    ]
+    assert (saved.kind, saved.day, entry_body(saved)) == ("dated", DAY, body.strip())
 
 
 def test_a_dated_entry_looks_like_this() -> None:

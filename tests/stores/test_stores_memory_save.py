@@ -216,3 +216,30 @@ def test_many_save_at_once_and_nothing_is_lost(view: ScopedWorkspace) -> None:
     assert sorted(kept) == expected
     assert sorted(e.body for e in read_entries(view.read_text(LEDGER) or "")) == expected
     assert (view.read_text("MEMORY.md") or "").count("\n") <= 20
+
+
+def test_what_moves_to_the_archive_takes_its_heading_along_and_leaves_it_where_it_is(
+    view: ScopedWorkspace,
+) -> None:
+    view.write_text(
+        "MEMORY.md",
+        "## Staging\n- host stg.example <!-- 2026-02-01 -->\n\n## Production\n"
+        "- port 5051 <!-- 2026-01-01 -->\n- port 5052 <!-- 2026-01-02 -->\n"
+        "- host prod.example <!-- 2026-02-01 -->\n",
+    )
+    assert save_memory(view, "New.", NOW, max_lines=8) == "written"
+    assert view.read_text("MEMORY.md") == (
+        "## Staging\n- host stg.example <!-- 2026-02-01 -->\n\n## Production\n"
+        "- host prod.example <!-- 2026-02-01 -->\n\n<!-- 2026-03-02 -->\nNew.\n"
+    )
+    assert view.read_text("archive-2026-03.md") == (
+        "## Production\n- port 5051 <!-- 2026-01-01 -->\n\n- port 5052 <!-- 2026-01-02 -->\n"
+    )
+
+
+def test_below_a_fence_that_was_never_closed_every_entry_is_one(view: ScopedWorkspace) -> None:
+    view.write_text("MEMORY.md", "- Notes\n\n```\nnever closed\n")
+    body = "Deploy:\n```\nmake deploy\n```\nthen check"
+    statuses = [save_memory(view, body, NOW) for _ in range(3)]
+    assert statuses == ["written", "skipped_duplicate", "skipped_duplicate"]
+    assert bodies(view.read_text("MEMORY.md"))[-1] == body

@@ -88,6 +88,33 @@ def test_a_file_that_came_to_be_meanwhile_stands_after_the_new_text() -> None:
     assert brought_up_to_date("- Port 505", "- P\n", "- Port 5051\n") is None  # no appended "1"
 
 
+def test_what_was_added_meanwhile_stands_below_its_heading() -> None:
+    old = "## Staging\n- a\n\n## Production\n- b\n"
+    new = "## Production\n- b\n\n## Staging\n- a\n"
+    for now in (old + "- port 5051\n", old.replace("- b\n", "- port 5051\n- b\n")):
+        assert brought_up_to_date(old, new, now) == new + "## Production\n- port 5051\n"
+    now = old.replace("- a\n", "- a\n- port 5052\n")
+    assert brought_up_to_date(old, new, now) == new + "- port 5052\n\n"
+    assert brought_up_to_date(old, new, old.replace("- b\n", "- b\n\n## Test\n- c\n")) == (
+        new + "\n## Test\n- c\n"
+    )
+
+
+def test_what_is_taken_out_meanwhile_leaves_its_heading_to_the_others() -> None:
+    new = "## Staging\n- a\n\n## Production\n- b\n- c\n"
+    assert brought_up_to_date("- a\n- b\n- c\n", new, "- a\n- c\n") == (
+        "## Staging\n- a\n\n## Production\n- c\n"
+    )
+
+
+def test_a_fence_that_is_never_closed_does_not_swallow_what_was_saved_meanwhile() -> None:
+    saved = "\n<!-- 2026-03-02 -->\nDeploy:\n```\nmake\n```\n"
+    for before in ("- a\n", "- a\n- b\n"):
+        result = brought_up_to_date(before, "- a\n```\nopen\n", "- a\n" + saved) or ""
+        assert count_entries(result) == 2
+        assert result.endswith(saved.lstrip())
+
+
 entry = st.sampled_from([f"- Fact {n}.\n" for n in range(9)])
 
 
