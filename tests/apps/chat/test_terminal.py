@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pexpect
+import psycopg
 import pytest
 from terminal import Chat
 
@@ -260,3 +261,29 @@ def test_a_terminal_obeys_nothing_that_is_said_though_the_input_is_a_pipe(tmp_pa
     assert "red \\x1b[31m bell \\x07" in shown
     assert "\x1b" not in shown
     assert "\x07" not in shown
+
+
+def test_a_database_that_is_away_costs_no_message_and_writes_nothing_on_the_terminal(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    name = postgres_url.rpartition("?")[0].rpartition("/")[2]
+    admin = psycopg.connect(postgres_url.replace(f"/{name}?", "/postgres?", 1), autocommit=True)
+    chat = Chat(tmp_path, "--scripted", "--thread", "t", "--checkpointer", postgres_url)
+    chat.ask("hello")
+    admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
+    admin.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+    )
+    chat.child.sendline("are you there?")
+    chat.child.expect("⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏")
+    chat.child.sendintr()
+    shown = chat.prompted().replace("\n", " ")
+    assert "what you said is kept here" in shown
+    assert "error connecting" not in shown
+    admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
+    admin.close()
+    chat.child.sendline("")
+    chat.child.expect_exact("You said 14 characters: are you there?")
+    assert "error connecting" not in (chat.child.before or "")
+    chat.prompted()
+    chat.end()
