@@ -23,6 +23,27 @@ __all__ = [
 
 Model = Runnable[Any, AIMessage] | BaseChatModel
 
+# What providers call it: OpenAI, Anthropic, Google, Bedrock, Mistral, Cohere, DeepSeek, Ollama.
+_STOP_KEYS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
+_CUT = frozenset(
+    {
+        *("length", "max_tokens", "model_length", "max_output_tokens", "error_limit"),
+        "model_context_window_exceeded",
+    }
+)
+_REFUSED = frozenset(
+    {
+        *("content_filter", "content_filtered", "refusal", "safety", "image_safety", "blocklist"),
+        *("prohibited_content", "recitation", "spii", "guardrail_intervened", "error_toxic"),
+    }
+)
+_FAILED = frozenset(
+    {
+        *("error", "other", "malformed_function_call", "unexpected_tool_call"),
+        *("insufficient_system_resource", "cancelled"),
+    }
+)
+
 
 def call_model(
     model: Runnable[Any, Any], messages: Sequence[AnyMessage], config: RunnableConfig
@@ -65,13 +86,15 @@ def input_tokens(answer: AIMessage) -> int | None:
 def stop_reason_of(answer: AIMessage) -> Literal["cut", "refused", "failed"] | None:
     """Say why an answer cannot be taken as it is: cut at its token limit, refused, an error."""
     metadata = answer.response_metadata
-    reason = metadata.get("finish_reason") or metadata.get("stop_reason") or ""
-    reason = str(reason).lower()
-    if reason in ("length", "max_tokens", "model_length", "max_output_tokens"):
+    reason = next((str(metadata[key]) for key in _STOP_KEYS if metadata.get(key)), "")
+    reason = reason.rpartition(".")[2].lower()  # an enum's member says its class as well
+    if reason in _CUT:
         return "cut"
-    if reason == "error":
+    if reason in _FAILED:
         return "failed"
-    return "refused" if reason in ("content_filter", "refusal", "safety") else None
+    if reason in _REFUSED or answer.additional_kwargs.get("refusal"):
+        return "refused"
+    return None
 
 
 def usage_of(answer: AIMessage) -> dict[str, int]:

@@ -11,13 +11,16 @@ from ..state.config import CompactionConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import Cut
 from ..state.extract import extract_summary
+from ..state.facts import unwrapped
+from ..state.grounding import is_grounded
+from ..state.material import escaped, tags_in
 from ..state.projection import ContextView
 from ..state.redaction import RedactionError, redacted
 from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript, without_secrets
-from .models import Model, auxiliary_answer, usage_of
+from .models import Model, auxiliary_answer, stop_reason_of, usage_of
 from .node import Run, Steps, io
 
 __all__ = ["Summariser", "SummaryRefused", "extracted_summary"]
@@ -57,7 +60,8 @@ class Summariser:
             The new summary, and the tokens that the summariser used.
 
         Raises:
-            SummaryRefused: It is blank, an error, or no shorter than what it replaces.
+            SummaryRefused: It is blank, cut, blocked, an error, or no shorter than what it
+                replaces.
             RedactionError: The redactor failed: no text has gone to the model.
         """
         config = view.policy.compaction or CompactionConfig()
@@ -68,15 +72,21 @@ class Summariser:
         template = config.summary_prompt
         if instructions and instructions.strip():
             template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
+        tags = tags_in(template)
         summary, usage = previous, {"input_tokens": 0, "output_tokens": 0}
         room = window - 2 * limit - count_text(template) - window // 20
         texts: list[str] = yield io(_texts, view, cut)
         for chunk in chunked(texts, max(256, room)):
-            prompt = fill(template, messages=chunk, summary=summary or "(none)", max_tokens=limit)
+            prompt = fill(
+                template,
+                messages=escaped(chunk, tags),
+                summary=escaped(summary, tags) or "(none)",
+                max_tokens=limit,
+            )
             answer = yield from auxiliary_answer(
                 self.model, run, name="compaction", system=None, prompt=prompt
             )
-            summary = _bounded(_checked(answer), limit)
+            summary = _bounded(_checked(answer, template, f"{summary}\n{chunk}"), limit)
             for key, tokens in usage_of(answer).items():
                 usage[key] += tokens
         if count_text(summary) >= cut.removed + count_text(previous):
@@ -126,18 +136,40 @@ def _summary_limit(view: ContextView) -> int:
     return max(64, min(config.max_summary_tokens, view.budget.conversation // 4))
 
 
-_THINKING = re.compile(r"^\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6} .*\S", re.MULTILINE)
+_FEW = 3
+_SHORT = 60  # words; a longer answer without a word of the conversation is not an apology
+_NO_ANSWER = re.compile(
+    r"\W*(?:sorry|error|unable|cannot|can['’]t|failed|no|none|nothing|n/?a|ok(?:ay)?|sure|done"
+    r"|understood|null|undefined)\b",
+    re.IGNORECASE,
+)
 
 
-def _checked(answer: AIMessage) -> str:
-    """Return the text of a summary, or refuse it."""
-    metadata = answer.response_metadata
-    reason = metadata.get("finish_reason") or metadata.get("stop_reason")
-    if reason in ("content_filter", "refusal", "error"):
-        raise SummaryRefused(f"the summariser stopped with {reason!r}")
-    text = _THINKING.sub("", text_of(answer.content)).strip()
-    if not text:
+def _checked(answer: AIMessage, template: str, material: str) -> str:
+    """Return the text of a summary, or refuse it.
+
+    Args:
+        answer: The model's answer.
+        template: The prompt: whoever writes the sections it asks for has not refused.
+        material: What was to be summarised.
+    """
+    reason = stop_reason_of(answer)
+    if reason is not None:
+        raise SummaryRefused(f"the summariser's answer was {reason}")
+    text = unwrapped(text_of(answer.content)).strip()
+    if not any(map(str.isalnum, text)):
         raise SummaryRefused("the summary is blank")
+    sections = {line.lower() for line in _HEADING.findall(template)}
+    if any(line.lower() in sections for line in _HEADING.findall(text)):
+        return text
+    words = len(text.split())
+    # Two or three words can be anything, unless they begin as a refusal does.
+    telling = words > _FEW or _NO_ANSWER.match(text) is not None
+    if words <= _SHORT and telling and not is_grounded(text, material):
+        raise SummaryRefused(
+            f"the answer has nothing of the conversation in it: {clip_end(text, 80)!r}"
+        )
     return text
 
 

@@ -6,11 +6,12 @@ Text that looks like one of the tags would end the material early: its `<` is wr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["material", "without_reference"]
+__all__ = ["escaped", "material", "tags_in", "without_reference"]
 
 _TAGS = ("known", "conversation", "memory", "ledgers")
-_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_TAGS)})\s*>)", re.IGNORECASE)
+_NAMED = re.compile(r"<\s*/?\s*([A-Za-z][\w-]*)\s*>")
 _FRAME, _FRAME_ENDS = "<HARNESS_CONTEXT>", "</HARNESS_CONTEXT>"
 
 
@@ -22,7 +23,20 @@ def material(tag: str, text: str) -> str:
         text: Any text.
     """
     assert tag in _TAGS, tag
-    return f"<{tag}>\n{_TAG.sub('&lt;', text)}\n</{tag}>"
+    return f"<{tag}>\n{escaped(text, _TAGS)}\n</{tag}>"
+
+
+def tags_in(template: str) -> tuple[str, ...]:
+    """Return the tags that a prompt template stands material between."""
+    return tuple(dict.fromkeys(_NAMED.findall(template)))
+
+
+def escaped(text: str, tags: Iterable[str]) -> str:
+    """Return a text in which nothing looks like one of the tags any more."""
+    names = "|".join(map(re.escape, tags))
+    if not names:
+        return text
+    return re.sub(rf"<(?=\s*/?\s*(?:{names})\b[^<>]*>)", "&lt;", text, flags=re.IGNORECASE)
 
 
 def without_reference(text: str) -> str:
