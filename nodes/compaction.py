@@ -115,7 +115,7 @@ class CompactionNode(Node):
         summariser = self.summariser
         if plan.trigger in ("rolling", "manual") and view.rolling is not None:
             summariser = self.rolling(view.rolling["model"])
-        summary, usage = yield from summariser.steps(
+        summary, used = yield from summariser.steps(
             view, plan.cut, run, instructions=plan.instructions
         )
         record = _record(view, plan.cut, summary)
@@ -133,7 +133,7 @@ class CompactionNode(Node):
             messages_before=len(view.body.messages),
             messages_after=len(after.body.messages),
             seconds=time.monotonic() - started,
-            usage=usage,
+            usage=used.as_dict(),
         )
         return record
 

@@ -37,7 +37,7 @@ def flushed(
         done: Extracted = yield from extraction.steps(talk, run)
         if done.asked:
             last = talk.moment if throttle is not None else None
-            yield io(record_flush, talk.files, done.usage, last)
+            yield io(record_flush, talk.files, done.used.as_dict(), last)
     except Exception as error:
         log.warning("nothing was added to the ledger: %s", error)
         run.emit("flush", path=None, messages=0, error=f"{type(error).__name__}: {error}")
@@ -47,14 +47,14 @@ def flushed(
             log.warning("nor could that be counted: %s", failure)
         return
     if done.messages:
-        run.emit("flush", path=done.path, messages=done.messages, usage=done.usage)
+        run.emit("flush", path=done.path, messages=done.messages, usage=done.used.as_dict())
         log.info(
             "thread %s: facts extracted from %d messages into %s (%d tokens in, %d out)",
             talk.cursor.thread,
             done.messages,
             done.path or "nothing",
-            done.usage["input_tokens"],
-            done.usage["output_tokens"],
+            done.used.input_tokens,
+            done.used.output_tokens,
         )
 
 

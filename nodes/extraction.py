@@ -29,8 +29,9 @@ from ..state.transcript import chunked, newest_tokens, transcript, without_secre
 from ..stores.flush_cursor import FlushCursor, Place
 from ..stores.ledger import LedgerMarker, ledger_path, without_markers
 from ..stores.workspace import ScopedWorkspace
-from .models import Model, auxiliary_answer, stop_reason_of, usage_of
+from .models import Model, auxiliary_answer, stop_reason_of
 from .node import Run, Steps, io
+from .tokens_used import TokensUsed
 
 __all__ = ["Conversation", "Extracted", "Extraction"]
 
@@ -75,13 +76,13 @@ class Extracted:
         asked: Whether a model was asked at all.
         path: The ledger that facts were appended to, or None.
         messages: Messages covered.
-        usage: Tokens that the model used.
+        used: Tokens that the model used.
     """
 
     asked: bool = False
     path: str | None = None
     messages: int = 0
-    usage: dict[str, int] = field(default_factory=lambda: {"input_tokens": 0, "output_tokens": 0})
+    used: TokensUsed = field(default_factory=TokensUsed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,7 @@ class Extraction:
                 self.model, run, name="flush", system=self.system, prompt=prompt
             )
             done.asked = True
-            for key, tokens in usage_of(answer).items():
-                done.usage[key] += tokens
+            done.used.add(answer)
             text, reason = text_of(answer.content), stop_reason_of(answer)
             if reason == "failed":
                 raise LongthreadError("the model's answer ended in an error")

@@ -26,6 +26,7 @@ from ..stores.workspace import ScopedWorkspace, SweptFiles
 from .merging import ConsolidationRefused, Merging
 from .models import Model
 from .node import Run, Steps, io
+from .tokens_used import TokensUsed
 
 __all__ = ["Maintained", "Maintenance"]
 
@@ -44,14 +45,14 @@ class Maintained:
         ledgers: The ledgers whose text they have taken in.
         archived: The ledgers that were moved, where they are now.
         removed: The evicted texts that were removed.
-        usage: Tokens that the model used.
+        used: Tokens that the model used.
     """
 
     rewritten: list[str] = field(default_factory=list)
     ledgers: list[str] = field(default_factory=list)
     archived: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    usage: dict[str, int] = field(default_factory=lambda: {"input_tokens": 0, "output_tokens": 0})
+    used: TokensUsed = field(default_factory=TokensUsed)
 
 
 class Maintenance:
@@ -182,9 +183,8 @@ class Maintenance:
                 for part in parts:
                     text = yield from merging.steps(text, part, run)
             finally:
-                for key in done.usage:
-                    done.usage[key] += merging.usage[key]
-                    merging.usage[key] = 0
+                done.used.add(merging.used)
+                merging.used = TokensUsed()
             taken = parts[-1].consumed
             rewritten = yield io(
                 rewrite_memory,
@@ -211,12 +211,12 @@ def _report(done: Maintained, run: Run) -> None:
         return
     for path in done.rewritten:
         ledgers = [ledger for ledger in done.ledgers if scope_of(ledger) == scope_of(path)]
-        run.emit("consolidation", path=path, ledgers=ledgers, usage=done.usage)
+        run.emit("consolidation", path=path, ledgers=ledgers, usage=done.used.as_dict())
     log.info(
         "memory maintained: %s rewritten from %d ledgers (%d tokens in, %d out), %d archived",
         ", ".join(done.rewritten) or "nothing",
         len(done.ledgers),
-        done.usage["input_tokens"],
-        done.usage["output_tokens"],
+        done.used.input_tokens,
+        done.used.output_tokens,
         len(done.archived),
     )

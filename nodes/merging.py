@@ -19,8 +19,9 @@ from ..state.text import clip_end
 from ..stores.entry_dates import fact_dates, latest, with_dates
 from ..stores.ledger_chunks import LedgerChunk
 from ..stores.memory_file import MemoryPart, count_entries, entry_body, split_memory
-from .models import Model, auxiliary_answer, stop_reason_of, usage_of
+from .models import Model, auxiliary_answer, stop_reason_of
 from .node import Run, Steps, io
+from .tokens_used import TokensUsed
 
 __all__ = ["ConsolidationRefused", "Merging"]
 
@@ -55,7 +56,7 @@ class Merging:
         self.window = window
         template = memory.consolidation_prompt or DEFAULT_CONSOLIDATION_PROMPT
         self.system = fill_numbers(template, self.limit, self.limit * _CHARS_PER_TOKEN)
-        self.usage = {"input_tokens": 0, "output_tokens": 0}
+        self.used = TokensUsed()
 
     def room(self, old: str) -> int:
         """Return the tokens that ledger text may take beside a MEMORY.md.
@@ -144,8 +145,7 @@ class Merging:
         answer: AIMessage = yield from auxiliary_answer(
             self.model, run, name="consolidation", system=self.system, prompt=prompt
         )
-        for key, tokens in usage_of(answer).items():
-            self.usage[key] += tokens
+        self.used.add(answer)
         reason = stop_reason_of(answer)
         if reason is not None:
             raise ConsolidationRefused(f"the model's answer was {reason}")

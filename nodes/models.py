@@ -18,7 +18,6 @@ __all__ = [
     "call_model",
     "input_tokens",
     "stop_reason_of",
-    "usage_of",
 ]
 
 Model = Runnable[Any, AIMessage] | BaseChatModel
@@ -95,11 +94,3 @@ def stop_reason_of(answer: AIMessage) -> Literal["cut", "refused", "failed"] | N
     if reason in _REFUSED or answer.additional_kwargs.get("refusal"):
         return "refused"
     return None
-
-
-def usage_of(answer: AIMessage) -> dict[str, int]:
-    """Return the provider's counts of an auxiliary call, for an event."""
-    usage = answer.usage_metadata
-    if not usage:
-        return {}
-    return {"input_tokens": usage["input_tokens"], "output_tokens": usage["output_tokens"]}

@@ -20,8 +20,9 @@ from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript, without_secrets
-from .models import Model, auxiliary_answer, stop_reason_of, usage_of
+from .models import Model, auxiliary_answer, stop_reason_of
 from .node import Run, Steps, io
+from .tokens_used import TokensUsed
 
 __all__ = ["Summariser", "SummaryRefused", "extracted_summary"]
 
@@ -47,7 +48,7 @@ class Summariser:
 
     def steps(
         self, view: ContextView, cut: Cut, run: Run, *, instructions: str | None = None
-    ) -> Steps[tuple[str, dict[str, int]]]:
+    ) -> Steps[tuple[str, TokensUsed]]:
         """Fold the messages that go into the previous summary, a chunk at a time.
 
         Args:
@@ -73,7 +74,7 @@ class Summariser:
         if instructions and instructions.strip():
             template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
         tags = tags_in(template)
-        summary, usage = previous, {"input_tokens": 0, "output_tokens": 0}
+        summary, used = previous, TokensUsed()
         room = window - 2 * limit - count_text(template) - window // 20
         texts: list[str] = yield io(_texts, view, cut)
         for chunk in chunked(texts, max(256, room)):
@@ -87,13 +88,12 @@ class Summariser:
                 self.model, run, name="compaction", system=None, prompt=prompt
             )
             summary = _bounded(_checked(answer, template, f"{summary}\n{chunk}"), limit)
-            for key, tokens in usage_of(answer).items():
-                usage[key] += tokens
+            used.add(answer)
         if count_text(summary) >= cut.removed + count_text(previous):
             raise SummaryRefused(
                 f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
             )
-        return summary, usage
+        return summary, used
 
 
 def extracted_summary(view: ContextView, cut: Cut) -> str:
