@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         erase_thread,
         erase_user,
     )
+    from longthread.graphs.fork import afork_thread, fork_thread
     from longthread.graphs.maintenance import (
         MaintenanceResult,
         amaintain_memory,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
         compact_thread,
     )
     from longthread.nodes.background import adrain, drain
+    from longthread.nodes.merging import ConsolidationRefused
+    from longthread.nodes.summariser import SummaryRefused
     from longthread.state.channels import ThreadContext, ThreadState
     from longthread.state.config import (
         CompactionConfig,
@@ -45,7 +48,15 @@ if TYPE_CHECKING:
         ToolResultEvictionConfig,
         TruncateArgsConfig,
     )
-    from longthread.state.errors import LongthreadError
+    from longthread.state.errors import (
+        AnswerCutOff,
+        CheckpointerError,
+        ConfigurationError,
+        LongthreadError,
+        ThreadBudgetError,
+        UnreadableAnswer,
+        WorkspaceError,
+    )
     from longthread.state.overflow import Overflow, classify_overflow, is_context_overflow
     from longthread.state.projection import project_context
     from longthread.state.prompts import (
@@ -53,19 +64,24 @@ if TYPE_CHECKING:
         DEFAULT_FLUSH_PROMPT,
         DEFAULT_SUMMARY_PROMPT,
     )
-    from longthread.state.redaction import redact_secrets
+    from longthread.state.redaction import RedactionError, redact_secrets
     from longthread.stores.checkpointers import aopen_checkpointer, open_checkpointer
     from longthread.stores.journal import ThreadJournal
     from longthread.stores.local import LocalWorkspace
     from longthread.stores.settings import Settings
+    from longthread.stores.settings.mistakes import SettingsError
     from longthread.stores.store import StoreWorkspace
 
 __all__ = [
     "DEFAULT_CONSOLIDATION_PROMPT",
     "DEFAULT_FLUSH_PROMPT",
     "DEFAULT_SUMMARY_PROMPT",
+    "AnswerCutOff",
+    "CheckpointerError",
     "CompactionConfig",
     "CompactionResult",
+    "ConfigurationError",
+    "ConsolidationRefused",
     "ContextPoint",
     "ErasureResult",
     "FlushTrigger",
@@ -75,20 +91,27 @@ __all__ = [
     "MaskingConfig",
     "MemoryConfig",
     "Overflow",
+    "RedactionError",
     "RollingCompactionConfig",
     "Settings",
+    "SettingsError",
     "StoreWorkspace",
+    "SummaryRefused",
+    "ThreadBudgetError",
     "ThreadContext",
     "ThreadJournal",
     "ThreadState",
     "ToolResultEvictionConfig",
     "TruncateArgsConfig",
+    "UnreadableAnswer",
+    "WorkspaceError",
     "aclose_thread",
     "acompact_thread",
     "acontext_history",
     "adrain",
     "aerase_thread",
     "aerase_user",
+    "afork_thread",
     "agent_node",
     "amaintain_memory",
     "aopen_checkpointer",
@@ -102,6 +125,7 @@ __all__ = [
     "drain",
     "erase_thread",
     "erase_user",
+    "fork_thread",
     "is_context_overflow",
     "maintain_memory",
     "open_checkpointer",
@@ -125,8 +149,11 @@ _HOMES = {
         "erase_thread",
         "erase_user",
     ),
+    "graphs.fork": ("afork_thread", "fork_thread"),
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
     "nodes.background": ("adrain", "drain"),
+    "nodes.merging": ("ConsolidationRefused",),
+    "nodes.summariser": ("SummaryRefused",),
     "state.channels": ("ThreadContext", "ThreadState"),
     "state.config": (
         "CompactionConfig",
@@ -137,7 +164,15 @@ _HOMES = {
         "ToolResultEvictionConfig",
         "TruncateArgsConfig",
     ),
-    "state.errors": ("LongthreadError",),
+    "state.errors": (
+        "AnswerCutOff",
+        "CheckpointerError",
+        "ConfigurationError",
+        "LongthreadError",
+        "ThreadBudgetError",
+        "UnreadableAnswer",
+        "WorkspaceError",
+    ),
     "state.overflow": ("Overflow", "classify_overflow", "is_context_overflow"),
     "state.projection": ("project_context",),
     "state.prompts": (
@@ -147,9 +182,10 @@ _HOMES = {
     ),
     "stores.journal": ("ThreadJournal",),
     "stores.checkpointers": ("aopen_checkpointer", "open_checkpointer"),
-    "state.redaction": ("redact_secrets",),
+    "state.redaction": ("RedactionError", "redact_secrets"),
     "stores.local": ("LocalWorkspace",),
     "stores.settings": ("Settings",),
+    "stores.settings.mistakes": ("SettingsError",),
     "stores.store": ("StoreWorkspace",),
 }
 

@@ -13,7 +13,6 @@ from langgraph.types import StateSnapshot
 from typing_extensions import TypedDict
 
 from ..nodes.node import Node, Run, Steps, Update
-from ..nodes.summariser import SummaryRefused
 from ..state.channels import ThreadContext
 from ..state.errors import ConfigurationError, LongthreadError
 from .agent import context_policy
@@ -223,7 +222,7 @@ def compaction_error(error: Exception) -> CompactionError:
     Args:
         error: What `compact_thread` raised.
     """
-    if isinstance(error, (LongthreadError, SummaryRefused)):
-        return CompactionError(code=getattr(error, "code", "SUMMARY_REFUSED"), message=str(error))
+    if isinstance(error, LongthreadError):
+        return CompactionError(code=error.code, message=str(error))
     message = f"the summary could not be made ({type(error).__name__}); the server's log says more"
     return CompactionError(code="SUMMARY_FAILED", message=message)

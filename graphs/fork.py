@@ -20,12 +20,12 @@ from ..stores.journal import ThreadKey, register_thread
 from ..stores.paths import safe_segment
 from ..stores.segments import copy_segments
 from ..stores.workspace import Owner, ScopedWorkspace
-from .thread_access import state_of
+from .thread_access import agent_at, alone_on, state_of, thread_in
 
 __all__ = ["afork_thread", "fork_thread"]
 
-# Forgotten after a step anyway.
-_PASSING = ("fresh_results", "maintenance", "overflow")
+# Forgotten after a step anyway; and a fork is a new thread, that nobody has closed.
+_PASSING = ("closed", "fresh_results", "maintenance", "overflow")
 
 
 def fork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableConfig:
@@ -36,6 +36,7 @@ def fork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableC
     copied, so that either thread can be erased; earlier checkpoints stay with the original. What
     the original has extracted into the ledger, the fork does not extract again. A turn that is not
     finished can be resumed in the fork too; a tool that had been begun for it is begun anew there.
+    A fork of a closed thread is open.
 
     Args:
         graph: The compiled agent graph, with its checkpointer.
@@ -46,8 +47,9 @@ def fork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> RunnableC
         The configuration of the new thread.
 
     Raises:
-        LongthreadError: With code `SESSION_NOT_FOUND`, or `SESSION_EXISTS` when there is a thread
-            of the new id. Nothing was written.
+        ConfigurationError: The thread, or the new id, cannot be used: says which, and why.
+        LongthreadError: With code `SESSION_NOT_FOUND`, `SESSION_EXISTS` when there is a thread of
+            the new id, or `SESSION_BUSY` when it is just being made. Nothing was written.
         WorkspaceError: What is copied in the workspace cannot be read or written. There is no new
             thread then, or one that is not in the registry until it is gone on with.
     """
@@ -60,16 +62,26 @@ async def afork_thread(graph: Any, config: RunnableConfig, thread_id: str) -> Ru
 
 
 def _steps(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[RunnableConfig]:
-    old_id = str((config.get("configurable") or {}).get("thread_id") or "")
-    if not old_id or not thread_id:
+    old_id = thread_in(config)
+    if not isinstance(thread_id, str) or not thread_id.strip():
+        raise ConfigurationError(f"thread_id={thread_id!r}: name the new thread by a text")
+    if (config.get("configurable") or {}).get("checkpoint_ns"):
         raise ConfigurationError(
-            f"thread_id={thread_id!r} of config={config!r}: name both the thread and the fork"
+            f"config={config!r}: an agent inside another graph is part of that graph's thread; "
+            "leave checkpoint_ns out"
         )
-    recall = getattr(getattr(graph, "builder", None), "nodes", {}).get("recall")
-    node = getattr(recall, "runnable", None)
-    if not isinstance(node, RecallNode):
-        raise ConfigurationError(f"graph={graph!r}: not a graph made by create_agent_graph")
+    node = agent_at(graph, config).builder.nodes["recall"].runnable
+    assert isinstance(node, RecallNode)
     new: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+    work = _forked(graph, config, (old_id, new), node)
+    return (yield from alone_on(graph, thread_id, work))
+
+
+def _forked(
+    graph: Any, config: RunnableConfig, names: tuple[str, RunnableConfig], node: RecallNode
+) -> Steps[RunnableConfig]:
+    old_id, new = names
+    thread_id = thread_in(new)
     before: StateSnapshot = yield state_of(graph, config)
     if not (before.values or {}).get("messages"):
         raise LongthreadError(

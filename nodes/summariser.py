@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage
 from ..state.config import CompactionConfig
 from ..state.counting import count_text, text_of
 from ..state.cut import Cut
+from ..state.errors import LongthreadError
 from ..state.extract import extract_summary
 from ..state.facts import unwrapped
 from ..state.grounding import is_grounded
@@ -29,8 +30,10 @@ __all__ = ["Summariser", "SummaryRefused", "extracted_summary"]
 log = logging.getLogger("longthread")
 
 
-class SummaryRefused(Exception):
+class SummaryRefused(LongthreadError):
     """What the summariser returned cannot stand in for the messages."""
+
+    code = "SUMMARY_REFUSED"
 
 
 class Summariser:

@@ -16,13 +16,16 @@ from langgraph.types import Command, interrupt
 from longthread import (
     CompactionConfig,
     LocalWorkspace,
+    LongthreadError,
     ThreadJournal,
     ToolResultEvictionConfig,
+    afork_thread,
+    close_thread,
     erase_thread,
+    fork_thread,
     open_checkpointer,
 )
 from longthread.graphs.compiled import AgentGraph
-from longthread.graphs.fork import afork_thread, fork_thread
 from longthread.stores import Owner
 
 SOON = CompactionConfig(trigger_messages=8, keep_messages=4, keep_tokens=0, min_progress=0.01)
@@ -225,3 +228,40 @@ async def test_a_question_that_is_open_is_open_in_the_fork_as_well(
     assert (await graph.aget_state(thread(other))).interrupts
     await graph.ainvoke(Command(resume="no"), thread(other))
     assert "they said no" in contents((await graph.aget_state(thread(other))).values["messages"])
+
+
+async def test_a_fork_of_a_closed_thread_is_open(tmp_path: Path) -> None:
+    graph = agent(Scripted("one", "two"), tmp_path)
+    graph.invoke(say("go"), thread("one"))
+    close_thread(graph, thread("one"))
+    await afork_thread(graph, thread("one"), "two")
+    result = await graph.ainvoke(say("on"), thread("two"))
+    assert contents(result["messages"]) == ["go", "one", "on", "two"]
+
+
+@pytest.mark.parametrize(
+    ("config", "new", "code"),
+    [
+        (thread("nobody"), "two", "SESSION_NOT_FOUND"),
+        (thread("one"), "one", "SESSION_EXISTS"),
+        (thread("one"), " ", "INVALID_CONFIGURATION"),
+        (thread(""), "two", "INVALID_CONFIGURATION"),
+        (
+            {"configurable": {"thread_id": "one", "checkpoint_ns": "helper"}},
+            "two",
+            "INVALID_CONFIGURATION",
+        ),
+    ],
+)
+def test_what_cannot_be_forked_is_refused_and_nothing_is_written(
+    config: Any, new: str, code: str, tmp_path: Path
+) -> None:
+    graph = agent(Scripted("one"), tmp_path)
+    graph.invoke(say("go"), thread("one"))
+    before = sorted((tmp_path / "workspace").rglob("*"))
+    with pytest.raises(LongthreadError) as caught:
+        fork_thread(graph, config, new)
+    assert caught.value.code == code
+    assert sorted((tmp_path / "workspace").rglob("*")) == before
+    assert graph.get_state(thread("two")).created_at is None
+    assert contents(graph.get_state(thread("one")).values["messages"]) == ["go", "one"]
