@@ -9,16 +9,21 @@ look it up again: that adds one more request with the same prompt from the cache
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_core.messages import BaseMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
 from longthread import CompactionConfig, MaskingConfig, ToolResultEvictionConfig
-from longthread.apps.replay import Prices, Replay, Session, play_session
+from longthread.apps.replay import Priced, Prices, PromptMeter, Session, play_session
+from longthread.apps.replay.recorded import recorded_tools
+from longthread.state.counting import count_schemas
 
 from .grounding import Grounding, requests_watched
 
-__all__ = ["Cost", "reread_cost", "session_cost"]
+__all__ = ["Cost", "added_up", "reread_cost", "session_cost", "unmanaged_cost"]
 
 REREAD_NEW, REREAD_OUTPUT = 600, 100
 
@@ -63,6 +68,10 @@ class Cost:
         """Against sending everything every time."""
         return self.total / self.unmanaged
 
+    def against(self, unmanaged: float) -> Cost:
+        """Return the same cost, held against another one of sending everything."""
+        return replace(self, unmanaged=unmanaged)
+
     @staticmethod
     def grounding(costs: Iterable[Cost]) -> float:
         """Return the share of used identifiers that was in the prompt, over several sessions."""
@@ -75,6 +84,65 @@ def reread_cost(prompt_tokens: int, prices: Prices | None = None) -> float:
     """Return what it costs to look something up again with a prompt of that size."""
     prices = prices or Prices()
     return prices.cost(cached=prompt_tokens, new=REREAD_NEW, output=REREAD_OUTPUT)
+
+
+def added_up(
+    session: Session,
+    prompts: Sequence[Sequence[BaseMessage]],
+    requests: Sequence[Priced],
+    summaries: Sequence[Priced],
+    *,
+    window: int,
+    unmanaged: float,
+    maskings: int = 0,
+    compactions: int | None = None,
+) -> Cost:
+    """Add up what a played session costs, whoever played it.
+
+    Args:
+        session: The recording.
+        prompts: The messages of each request.
+        requests: The same requests, priced.
+        summaries: The requests to the summariser, priced.
+        window: The context window in tokens.
+        unmanaged: Cost with the whole history in every request.
+        maskings: Moves of a mask.
+        compactions: Compactions; None: as many as summaries.
+    """
+    prices = Prices()
+    grounding = Grounding(session.tool_names)
+    rereads = 0.0
+    for step, prompt, priced in zip(session.steps, prompts, requests, strict=True):
+        grounding.show(step.inputs)
+        if grounding.ask(prompt, step.answer).missing:
+            rereads += reread_cost(priced.tokens)
+        grounding.show([step.answer, *step.results])
+    return Cost(
+        unmanaged=unmanaged,
+        answers=prices.output * sum(request.output for request in requests),
+        cached=prices.cached * sum(request.cached for request in requests),
+        new=prices.new * sum(request.new for request in requests),
+        summaries=sum(summary.cost for summary in summaries),
+        rereads=rereads,
+        used=grounding.used,
+        missing=grounding.missing,
+        above_window=sum(request.tokens > window for request in requests),
+        maskings=maskings,
+        compactions=len(summaries) if compactions is None else compactions,
+    )
+
+
+def unmanaged_cost(session: Session) -> float:
+    """Return the cost of sending the whole history and the recorded tools with every request."""
+    tools = [convert_to_openai_tool(tool) for tool in recorded_tools(session)]
+    meter = PromptMeter(tools=count_schemas(tools))
+    history: list[BaseMessage] = []
+    cost = 0.0
+    for step in session.steps:
+        history += step.inputs
+        cost += meter.measure(history, step.answer).cost
+        history += [step.answer, *step.results]
+    return cost
 
 
 def session_cost(
@@ -99,30 +167,14 @@ def session_cost(
         replay = play_session(
             session, window=window, masking=masking, compaction=compaction, **others
         )
-    grounding = Grounding(session.tool_names)
-    rereads = 0.0
-    for step, prompt, measured in zip(session.steps, prompts, replay.requests, strict=True):
-        grounding.show(step.inputs)
-        if grounding.ask(prompt, step.answer).missing:
-            rereads += reread_cost(measured.managed.tokens)
-        grounding.show([step.answer, *step.results])
-    return _cost(replay, grounding, rereads)
-
-
-def _cost(replay: Replay, grounding: Grounding, rereads: float) -> Cost:
-    prices = Prices()
-    requests = [measured.managed for measured in replay.requests]
     kinds = [event.kind for event in replay.events]
-    return Cost(
+    return added_up(
+        session,
+        prompts,
+        [measured.managed for measured in replay.requests],
+        replay.summaries,
+        window=window,
         unmanaged=replay.unmanaged.cost,
-        answers=prices.output * sum(request.output for request in requests),
-        cached=prices.cached * sum(request.cached for request in requests),
-        new=prices.new * sum(request.new for request in requests),
-        summaries=sum(summary.cost for summary in replay.summaries),
-        rereads=rereads,
-        used=grounding.used,
-        missing=grounding.missing,
-        above_window=replay.managed.above_window,
         maskings=kinds.count("masking"),
         compactions=kinds.count("compaction"),
     )

@@ -57,6 +57,22 @@ def test_a_benchmark_prints_its_table(
     assert capsys.readouterr().out
 
 
+@pytest.mark.parametrize("part", list(benchmark("suite.parts").PARTS))
+def test_a_part_of_the_suite_reports_figures_and_tables(
+    part: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "results"
+    benchmark("__main__").main([part, "--tiny", "--plot", "--out", str(folder)])
+    report = json.loads((folder / "benchmarks.json").read_text(encoding="utf-8"))
+    (result,) = report["parts"]
+    assert result["part"] == part
+    assert result["tables"]
+    assert result["figures"]
+    assert not any(figure["official"] for figure in result["figures"])
+    assert (folder / "benchmarks.md").read_text(encoding="utf-8") in capsys.readouterr().out
+    assert all(path.stat().st_size > 10_000 for path in folder.glob("*.png"))
+
+
 @pytest.mark.parametrize("kind", ["coding", "service", "research"])
 def test_a_generated_session_is_the_same_for_the_same_seed(kind: str) -> None:
     make = benchmark("sessions").session_messages
