@@ -64,8 +64,7 @@ class Summariser:
             The new summary, and the tokens that the summariser used.
 
         Raises:
-            SummaryRefused: It is blank, cut, blocked, an error, or no shorter than what it
-                replaces.
+            SummaryRefused: It is blank, blocked, an error, or no shorter than what it replaces.
             RedactionError: The redactor failed: no text has gone to the model.
         """
         config = view.policy.compaction or CompactionConfig()
@@ -87,11 +86,14 @@ class Summariser:
                 summary=escaped(summary, tags) or "(none)",
                 max_tokens=limit,
             )
-            answer = yield from auxiliary_answer(
-                self.model, run, name="compaction", system=None, prompt=prompt
-            )
+            for request in (prompt, f"{prompt}\n\n{_SHORTER.format(tokens=limit // 2)}"):
+                answer = yield from auxiliary_answer(
+                    self.model, run, name="compaction", system=None, prompt=request
+                )
+                used.add(answer)
+                if stop_reason_of(answer) != "cut":
+                    break
             summary = _bounded(_checked(answer, template, f"{summary}\n{chunk}"), limit)
-            used.add(answer)
         if count_text(summary) >= cut.removed + count_text(previous):
             raise SummaryRefused(
                 f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
@@ -139,6 +141,11 @@ def _summary_limit(view: ContextView) -> int:
     return max(64, min(config.max_summary_tokens, view.budget.conversation // 4))
 
 
+_SHORTER = (
+    "An earlier answer to this was cut off at its limit and is lost. Keep every section, and write"
+    " at most {tokens} tokens."
+)
+_CUT_MARK = "[The rest of this summary was cut off.]"
 _HEADING = re.compile(r"^#{1,6} .*\S", re.MULTILINE)
 _FEW = 3
 _SHORT = 60  # words; a longer answer without a word of the conversation is not an apology
@@ -158,11 +165,18 @@ def _checked(answer: AIMessage, template: str, material: str) -> str:
         material: What was to be summarised.
     """
     reason = stop_reason_of(answer)
-    if reason is not None:
+    if reason is not None and reason != "cut":
         raise SummaryRefused(f"the summariser's answer was {reason}")
     text = unwrapped(text_of(answer.content)).strip()
     if not any(map(str.isalnum, text)):
         raise SummaryRefused("the summary is blank")
+    if reason == "cut":
+        # Cut twice: some models run to every limit. What is whole of it still says more than the
+        # extract that would stand in, unless it is a beginning without a word of the conversation.
+        text = _whole_part(text)
+        if not is_grounded(text, material):
+            raise SummaryRefused("the summariser's answer was cut before it said anything")
+        return f"{text}\n{_CUT_MARK}"
     sections = {line.lower() for line in _HEADING.findall(template)}
     if any(line.lower() in sections for line in _HEADING.findall(text)):
         return text
@@ -174,6 +188,12 @@ def _checked(answer: AIMessage, template: str, material: str) -> str:
             f"the answer has nothing of the conversation in it: {clip_end(text, 80)!r}"
         )
     return text
+
+
+def _whole_part(text: str) -> str:
+    """Return what is whole of a text that was cut off: its lines, or else its words, but the last."""
+    lines = text.rpartition("\n")[0]
+    return (lines or text.rpartition(" ")[0]).strip()
 
 
 def _bounded(text: str, max_tokens: int) -> str:

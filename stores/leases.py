@@ -56,19 +56,19 @@ class _Leases(Protocol):
         ...
 
 
-def lease_on(saver: BaseCheckpointSaver[Any], thread: str, *, grace: float = GRACE) -> Steps[Lease]:
+def lease_on(saver: BaseCheckpointSaver[Any], thread: str, *, grace: float | None = None) -> Steps[Lease]:
     """Take the lease on a thread.
 
     Args:
         saver: The checkpointer that holds the thread.
         thread: The thread's id.
-        grace: Seconds to wait for it.
+        grace: Seconds to wait for it; None: `GRACE`.
 
     Raises:
         LongthreadError: Somebody else is working on it (code `SESSION_BUSY`).
     """
     leases = yield from _leases_of(saver)
-    ends = time.monotonic() + grace
+    ends = time.monotonic() + (GRACE if grace is None else grace)
     while True:
         lease: Lease | None = yield _taken(leases, thread)
         if lease is not None:

@@ -84,7 +84,7 @@ def test_nothing_is_shown_of_another_owner_and_nothing_is_created(folder: Path) 
         (["search", "x", "--mode", "fuzzy"], "match_mode='fuzzy'"),
         (["search", "x", "--mode", ""], "match_mode=''"),
         (["search", "x", "--limit", "0"], "--limit"),
-        (["show", "--user", ".."], "user '..'"),
+        (["show", "--user", ""], "user ''"),
         (["show", "--agent", "../x"], "agent '../x'"),
         (["show", "--workspace", "nowhere"], "--workspace 'nowhere': there is no such folder"),
     ],

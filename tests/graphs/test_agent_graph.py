@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -152,22 +153,39 @@ def test_an_error_of_the_model_is_the_callers_and_the_thread_resumes(tmp_path: P
     assert contents(result["messages"]) == ["go", "", "saw a", "well again"]
 
 
+class Noticing(InMemorySaver):
+    """A checkpointer that says when the result of a tool call is stored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored = threading.Event()
+
+    def put_writes(self, config: Any, writes: Any, *args: Any, **kwargs: Any) -> None:
+        """Store, then say so."""
+        super().put_writes(config, writes, *args, **kwargs)
+        if "ToolMessage" in repr(writes):
+            self.stored.set()
+
+
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_after_a_crash_only_calls_for_which_that_is_harmless_run_again(
     idempotent: bool, tmp_path: Path
 ) -> None:
     ran: list[str] = []
     broken = True
+    saver = Noticing()
 
     def work(at: str) -> str:
         """Work, unless the process dies."""
         ran.append(at)
         if at == "b" and broken:
+            assert saver.stored.wait(60), "the other call's result"
             raise KeyboardInterrupt
         return f"worked {at}"
 
     tool = StructuredTool.from_function(work, metadata={"idempotent": idempotent})
-    graph = agent(Scripted(calls("a", "b", name="work"), "done"), tmp_path, [tool])
+    script = Scripted(calls("a", "b", name="work"), "done")
+    graph = agent(script, tmp_path, [tool], checkpointer=saver)
     with pytest.raises(KeyboardInterrupt):
         graph.invoke(say("go"), thread())
     broken = False

@@ -16,6 +16,7 @@ from longthread import create_agent_graph as create
 from longthread.graphs.compiled import AgentGraph
 from longthread.nodes.tools import memory_save
 from longthread.state.counting import count_schemas, count_text
+from longthread.state.errors import ConfigurationError
 from longthread.stores.workspace import Owner, ScopedWorkspace
 
 NOW = datetime(2026, 3, 2, 14, 5, tzinfo=UTC)
@@ -404,14 +405,11 @@ def test_what_was_saved_is_shown_in_the_next_thread(tmp_path: Path) -> None:
     assert "Ann likes blue." in str(script.requests[0])
 
 
-def test_the_clock_of_the_call_dates_the_entry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.undo()
+def test_a_time_zone_that_is_none_is_refused_before_any_tool_runs(tmp_path: Path) -> None:
     context = ThreadContext(timezone="Nowhere/Else")
-    (refused,) = used(tmp_path, ("memory_save", {"content": "x"}), context=context)
-    assert "ThreadContext.timezone='Nowhere/Else'" in str(refused.content)
-    assert refused.status == "error"
+    with pytest.raises(ConfigurationError, match=r"ThreadContext\.timezone='Nowhere/Else'"):
+        used(tmp_path, ("memory_save", {"content": "x"}), context=context)
+    assert not list((tmp_path / "workspace").rglob("*.md"))
 
 
 def tools(tmp_path: Path) -> list[Any]:

@@ -19,15 +19,23 @@ import itertools, json, sys, time
 from pathlib import Path
 from langchain_core.messages import AIMessage
 from longthread import LongthreadError, ThreadContext, open_checkpointer
-from longthread.stores import leases
 from agents import Scripted, agent, say, thread
 
 url, folder, worker, threads = sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4].split(",")
-leases.GRACE = 0.05
+inside, refused = folder / "inside", folder / "refused"
+contending = "t" in threads
+
+def wait_for(path):
+    ends = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < ends, path
+        time.sleep(0.01)
 
 def work(at: str) -> str:
-    "Work."
-    time.sleep(0.01)
+    "Work. The first call of the left worker ends when the right one has been told of it."
+    if contending and at == "left t 0":
+        inside.touch()
+        wait_for(refused)
     return f"{worker} did {at}"
 
 def model(messages):
@@ -43,6 +51,8 @@ with open_checkpointer(url) as saver:
     graph = agent(script, folder, [work], checkpointer=saver)
     print("ready", flush=True)
     sys.stdin.readline()
+    if contending and worker == "right":
+        wait_for(inside)
     for turn in range(8):
         for name in threads:
             text = f"{worker} {name} {turn}"
@@ -51,6 +61,8 @@ with open_checkpointer(url) as saver:
                 outcome = "said"
             except LongthreadError as error:
                 outcome = error.code
+            if worker == "right":
+                refused.touch()
             print(json.dumps({"thread": name, "text": text, "outcome": outcome}), flush=True)
 """
 
@@ -130,6 +142,8 @@ def test_contending_for_one_thread_the_first_goes_on_and_the_other_is_told(
     told = both(postgres_url, tmp_path, {"left": "t", "right": "t"})
     outcomes = [o for of_one in told.values() for o in of_one]
     assert {o["outcome"] for o in outcomes} == {"said", "SESSION_BUSY"}
+    assert told["left"][0]["outcome"] == "said"
+    assert told["right"][0]["outcome"] == "SESSION_BUSY"
     said = [o["text"] for o in outcomes if o["outcome"] == "said"]
     found = said_in(postgres_url, tmp_path, "t")
     # All that was accepted is there, once, and nothing that was refused.

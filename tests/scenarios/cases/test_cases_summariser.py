@@ -100,6 +100,32 @@ def test_what_is_no_summary_leaves_the_conversation_as_it_is(answer: Any, tmp_pa
     assert result["messages"][-1].content == "done"
 
 
+def test_a_summary_that_was_cut_off_is_asked_for_again_and_shorter(tmp_path: Path) -> None:
+    def summary(messages: list[BaseMessage]) -> AIMessage:
+        if "was cut off" in str(messages[-1].content):
+            return AIMessage("## Intent\nPages are read.\n## Next\nOn.")
+        return AIMessage("## Intent\nPages are r", response_metadata={"finish_reason": "length"})
+
+    script, graph = working(tmp_path, summary=summary, context_window=64_000)
+    graph.invoke(say("go"), thread())
+    first, second = (str(request[-1].content) for request in script.asked["summary"][:2])
+    assert second.startswith(first)
+    assert graph.get_state(thread()).values["compaction"]["summary"].endswith("## Next\nOn.")
+
+
+def test_of_a_summary_that_is_cut_off_every_time_the_whole_lines_are_kept(tmp_path: Path) -> None:
+    cut = {"response_metadata": {"stop_reason": "max_tokens"}}
+    text = "## Intent\nThe user said go.\n## Next\nRead the pag"
+    script, graph = working(tmp_path, summary=AIMessage(text, **cut), context_window=64_000)
+    graph.invoke(say("go"), thread())
+    assert len(script.asked["summary"]) == 2 * graph.get_state(thread()).values["compaction"][
+        "generation"
+    ]
+    assert graph.get_state(thread()).values["compaction"]["summary"] == (
+        "## Intent\nThe user said go.\n## Next\n[The rest of this summary was cut off.]"
+    )
+
+
 async def test_a_cancelled_summary_leaves_state_and_messages_and_a_new_call_goes_on(
     tmp_path: Path,
 ) -> None:

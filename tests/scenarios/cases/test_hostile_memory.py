@@ -24,7 +24,7 @@ from longthread import (
     create_agent_graph,
 )
 from longthread.graphs.compiled import AgentGraph
-from longthread.state.errors import WorkspaceError
+from longthread.state.errors import ConfigurationError, WorkspaceError
 from longthread.state.validity import violations
 from longthread.stores import Owner, Workspace, entry_body, read_entries, split_memory
 
@@ -70,6 +70,8 @@ PATHS = [
     "memory/％2e％2e/MEMORY.md",
     "%2e%2e/MEMORY.md",
 ]
+
+SAVE = {"name": "memory_save", "args": {"content": "A secret."}, "id": "save"}
 
 NAMES = [
     "../x",
@@ -195,22 +197,42 @@ def test_reading_other_files_is_refused_the_same_way(workspace: Workspace, tmp_p
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_a_hostile_name_of_a_user_or_an_agent_is_refused_before_anything_is_touched(
+def test_a_hostile_name_of_an_agent_is_refused_before_anything_is_touched(
     workspace: Workspace, tmp_path: Path, name: str
 ) -> None:
-    graph = made(Scripted(), workspace)
-    contexts = [ThreadContext(user_id=name)]
     if name:  # without one it is the graph's own
-        contexts.append(ThreadContext(user_id="ann", agent=name))
-    for context in contexts:
+        context = ThreadContext(user_id="ann", agent=name)
         with pytest.raises(WorkspaceError) as caught:
-            graph.invoke(say("hi"), thread(), context=context)
+            made(Scripted(), workspace).invoke(say("hi"), thread(), context=context)
         assert caught.value.code == "WORKSPACE_ERROR"
         assert repr(name)[:100] in str(caught.value)
-    with pytest.raises(WorkspaceError):
+    with pytest.raises((WorkspaceError, ConfigurationError)):
         made(Scripted(), workspace, name=name)
-    left = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert left == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+def test_a_hostile_id_of_a_user_is_refused_or_has_a_folder_of_its_own(
+    workspace: Workspace, tmp_path: Path, name: str
+) -> None:
+    script = Scripted(AIMessage("", tool_calls=[SAVE]), "done")
+    graph, context = made(script, workspace), ThreadContext(user_id=name)
+    if not name or not name.isprintable():  # a control character, a line separator, a lone surrogate
+        with pytest.raises(WorkspaceError) as caught:
+            graph.invoke(say("hi"), thread(), context=context)
+        assert repr(name) in str(caught.value)
+        assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+        return
+    graph.invoke(say("hi"), thread(), context=context)
+    owner = Owner(name, "agent")
+    assert "A secret." in (workspace.scoped(owner).read_text("MEMORY.md") or "")
+    for other in {"ann", None, *NAMES} - {owner.user, ""}:
+        if other is None or other.isprintable():
+            assert workspace.scoped(Owner(other, "agent")).read_text("MEMORY.md") is None
+    root = tmp_path / "root" / "workspace"
+    for path in tmp_path.rglob("*"):
+        inside = path.relative_to(root) if path.is_relative_to(root) else None
+        assert inside is not None or root.is_relative_to(path)
 
 
 def test_hostile_contents_are_text_and_nothing_else(workspace: Workspace, tmp_path: Path) -> None:
