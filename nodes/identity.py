@@ -11,7 +11,7 @@ from ..state.errors import ConfigurationError
 from ..stores.workspace import Owner
 from .node import Run
 
-__all__ = ["now", "owner_of", "utc_now"]
+__all__ = ["now", "other_owner", "owner_of", "utc_now"]
 
 
 def owner_of(run: Run, agent: str) -> Owner:
@@ -30,6 +30,18 @@ def owner_of(run: Run, agent: str) -> Owner:
     if authenticated is not None:
         user = authenticated.identity
     return Owner(user=user, agent=_from_context(run, "agent") or agent)
+
+
+def other_owner(state: Mapping[str, Any], run: Run, agent: str) -> Owner | None:
+    """Return the owner of the thread when the call is made by another user; else None.
+
+    What is said in a thread is its owner's. A call of somebody else there neither shows the memory
+    of either of them to the other, nor writes what one has said into the memory of the other.
+    """
+    recorded = state.get("owner")
+    if not recorded or recorded["user"] == owner_of(run, agent).user:
+        return None
+    return Owner(recorded["user"], recorded["agent"])
 
 
 def now(run: Run) -> datetime:

@@ -21,7 +21,7 @@ from ..state.rolling import rolling_record
 from ..stores.segments import has_sealed
 from ..stores.workspace import Workspace
 from .closed import refuse_closed
-from .identity import now, owner_of
+from .identity import now, other_owner, owner_of
 from .intake import handed_in, new_messages
 from .memory_items import memory_items
 from .node import Node, Run, Steps, Update, ask, io
@@ -136,6 +136,8 @@ class RecallNode(Node):
         if self.policy.memory is not None and self.policy.shows_memory:
             if self._once and known is not None:
                 memory = known["memory"]
+            elif other_owner(state, run, self.agent) is not None:
+                log.warning("thread %s is another user's: no memory is shown", run.thread_id)
             else:
                 files = self.workspace.scoped(owner_of(run, self.agent))
                 # A small window is not to be filled by what was said long ago.
