@@ -191,7 +191,7 @@ def _checked(answer: AIMessage, template: str, material: str) -> str:
 
 
 def _whole_part(text: str) -> str:
-    """Return what is whole of a text that was cut off: its lines, or else its words, but the last."""
+    """Return what is whole of a text that was cut off: its lines, or its words, but the last."""
     lines = text.rpartition("\n")[0]
     return (lines or text.rpartition(" ")[0]).strip()
 

@@ -56,7 +56,9 @@ class _Leases(Protocol):
         ...
 
 
-def lease_on(saver: BaseCheckpointSaver[Any], thread: str, *, grace: float | None = None) -> Steps[Lease]:
+def lease_on(
+    saver: BaseCheckpointSaver[Any], thread: str, *, grace: float | None = None
+) -> Steps[Lease]:
     """Take the lease on a thread.
 
     Args:

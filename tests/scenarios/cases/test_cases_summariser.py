@@ -118,9 +118,10 @@ def test_of_a_summary_that_is_cut_off_every_time_the_whole_lines_are_kept(tmp_pa
     text = "## Intent\nThe user said go.\n## Next\nRead the pag"
     script, graph = working(tmp_path, summary=AIMessage(text, **cut), context_window=64_000)
     graph.invoke(say("go"), thread())
-    assert len(script.asked["summary"]) == 2 * graph.get_state(thread()).values["compaction"][
-        "generation"
-    ]
+    assert (
+        len(script.asked["summary"])
+        == 2 * graph.get_state(thread()).values["compaction"]["generation"]
+    )
     assert graph.get_state(thread()).values["compaction"]["summary"] == (
         "## Intent\nThe user said go.\n## Next\n[The rest of this summary was cut off.]"
     )

@@ -217,7 +217,7 @@ def test_a_hostile_id_of_a_user_is_refused_or_has_a_folder_of_its_own(
 ) -> None:
     script = Scripted(AIMessage("", tool_calls=[SAVE]), "done")
     graph, context = made(script, workspace), ThreadContext(user_id=name)
-    if not name or not name.isprintable():  # a control character, a line separator, a lone surrogate
+    if not name or not name.isprintable():  # control characters, line separators, surrogates
         with pytest.raises(WorkspaceError) as caught:
             graph.invoke(say("hi"), thread(), context=context)
         assert repr(name) in str(caught.value)
