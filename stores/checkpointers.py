@@ -51,7 +51,7 @@ def open_checkpointer(
         allowed: Types of your own that the state holds (a structured response, a tool's artifact).
             Others, and all that this does not name, are read back as plain data.
         compress: Whether values are compressed, to about half. A saver that was not opened here
-            cannot read those. None: in SQLite; PostgreSQL compresses large values itself.
+            cannot read those. None: in SQLite and PostgreSQL.
         create: Whether a missing file, folder or table is made; False: that is an error.
 
     Yields:
@@ -139,7 +139,7 @@ def _refused(url: str, fix: str) -> ConfigurationError:
 
 
 def _compresses(kind: _Kind, wanted: bool | None) -> bool:
-    return kind == "sqlite" if wanted is None else wanted
+    return kind != "memory" if wanted is None else wanted
 
 
 def _without_password(url: str) -> str:

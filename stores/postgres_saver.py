@@ -8,15 +8,14 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from langgraph.checkpoint.serde.base import SerializerProtocol
-
 from ..state.errors import CheckpointerError, ConfigurationError
 from .leases import forget_leases
+from .serialiser import CompactSerialiser
 
 if TYPE_CHECKING:
     import psycopg
-    from langgraph.checkpoint.postgres import PostgresSaver
-    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+
+    from .compact_postgres import AsyncCompactPostgresSaver, CompactPostgresSaver
 
 __all__ = ["aopen_postgres", "open_postgres"]
 
@@ -27,8 +26,8 @@ _TRY_LOCK = "SELECT pg_try_advisory_xact_lock(30519908370379890) AS mine"
 
 @contextmanager
 def open_postgres(
-    url: str, serialiser: SerializerProtocol, *, shown: str, create: bool
-) -> Iterator[PostgresSaver]:
+    url: str, serialiser: CompactSerialiser, *, shown: str, create: bool
+) -> Iterator[CompactPostgresSaver]:
     """Open a database for synchronous use.
 
     Args:
@@ -41,12 +40,13 @@ def open_postgres(
         CheckpointerError: The server cannot be reached or refuses, or there are no tables.
     """
     _check_packages()
-    from langgraph.checkpoint.postgres import PostgresSaver
     from psycopg_pool import ConnectionPool
+
+    from .compact_postgres import CompactPostgresSaver
 
     _prepare(url, shown, create)
     with ConnectionPool(url, check=ConnectionPool.check_connection, **_pool()) as pool:
-        saver = PostgresSaver(pool, serde=serialiser)
+        saver = CompactPostgresSaver(pool, serde=serialiser)
         try:
             yield saver
         finally:
@@ -55,17 +55,18 @@ def open_postgres(
 
 @asynccontextmanager
 async def aopen_postgres(
-    url: str, serialiser: SerializerProtocol, *, shown: str, create: bool
-) -> AsyncIterator[AsyncPostgresSaver]:
+    url: str, serialiser: CompactSerialiser, *, shown: str, create: bool
+) -> AsyncIterator[AsyncCompactPostgresSaver]:
     """Do what `open_postgres` does, for asynchronous use."""
     _check_packages()
-    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
     from psycopg_pool import AsyncConnectionPool
+
+    from .compact_postgres import AsyncCompactPostgresSaver
 
     await asyncio.to_thread(_prepare, url, shown, create)
     check = AsyncConnectionPool.check_connection
     async with AsyncConnectionPool(url, check=check, **_pool()) as pool:
-        saver = AsyncPostgresSaver(pool, serde=serialiser)
+        saver = AsyncCompactPostgresSaver(pool, serde=serialiser)
         try:
             yield saver
         finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..matching import Query
+from .rarity import Rarity
 
 __all__ = ["LENGTH", "PADDING", "indexable", "match_expression", "short_terms", "trigrams"]
 
@@ -16,8 +17,8 @@ LENGTH = 3
 PADDING = "\x01" * (LENGTH - 1)
 """Stands after each indexed text, so that its last characters begin a trigram too."""
 
-_MOST = 12
-"""Trigrams that are asked for of one term; more cost more than the candidates they rule out."""
+_MOST = 64
+"""Trigrams of one term that are looked at: those of a long one are spread over it."""
 
 
 def indexable(folded: str) -> str:
@@ -39,21 +40,24 @@ def short_terms(query: Query) -> list[str]:
     return [term for term in query.terms if len(term) < LENGTH]
 
 
-def match_expression(query: Query, beginnings: Mapping[str, Sequence[str] | None]) -> str | None:
+def match_expression(
+    query: Query, beginnings: Mapping[str, Sequence[str] | None], rarity: Rarity
+) -> str | None:
     """Return the condition on a message's trigrams, in the syntax of FTS5.
 
     Args:
         query: The query.
         beginnings: For each short term the trigrams that begin with it; None: too many of them.
+        rarity: Which trigrams of the longer ones are worth asking for.
 
     Returns:
         The expression. "" when no message can match, None when every one may.
     """
-    parts: list[str | None] = []
-    for term in query.terms:
-        if len(term) >= LENGTH:
-            parts.append(_joined(" AND ", trigrams(term)))
-            continue
+    long = [trigrams(term) for term in query.terms if len(term) >= LENGTH]
+    if query.mode != "any" and long:  # all of them have to be there: the rarest of all will do
+        long = [list(dict.fromkeys(gram for grams in long for gram in grams))]
+    parts: list[str | None] = [_joined(" AND ", rarity.rarest(grams)) for grams in long]
+    for term in short_terms(query):
         known = beginnings[term]
         parts.append(None if known is None else _joined(" OR ", known))
     narrow = [part for part in parts if part is not None]

@@ -10,7 +10,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .index import IndexUnavailable
 
@@ -65,10 +65,14 @@ class IndexFile:
 
     Args:
         path: The file, made when it is missing; ":memory:": none.
+
+    Attributes:
+        cache: What is known of the file while it is open; to be used in `use` only.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.cache: dict[str, Any] = {}
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int, int] | None = None
@@ -110,6 +114,7 @@ class IndexFile:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+            self.cache.clear()
 
     def _once(self, work: Callable[[sqlite3.Connection], T], write: bool) -> T:
         connection = self._open()

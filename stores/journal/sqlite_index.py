@@ -11,24 +11,15 @@ from ...state.text import encodable
 from ..effects import Steps, io
 from ..matching import Query, fold
 from .entries import Entry
-from .grams import LENGTH, PADDING, indexable, match_expression, short_terms
+from .grams import PADDING, indexable
 from .index import Found, Indexed
 from .keys import ThreadKey
 from .sqlite_file import IndexFile
+from .sqlite_search import encodable_query, search
 
 __all__ = ["SqliteIndex"]
 
 T = TypeVar("T")
-
-_FOUND = (
-    "SELECT t.thread_id, t.checkpoint_ns, m.position, m.message_id, m.role, m.text "
-    "FROM messages m JOIN threads t ON t.number = m.thread WHERE m.id = ?"
-)
-_NEWEST = 10_000
-"""Messages that are looked at first for a query of one or two characters: mostly it is common."""
-_MOST_BEGINNINGS = 2_000
-_MOST_PLACES = 300_000
-_MOST_CONDITIONS = 40
 
 
 class SqliteIndex:
@@ -43,7 +34,7 @@ class SqliteIndex:
 
     def threads(self) -> Steps[dict[ThreadKey, Indexed]]:
         """Return how far each thread is indexed."""
-        return (yield from self._do(_threads))
+        return (yield from self._do(lambda db: _threads(db, self._file.cache)))
 
     def size(self) -> Steps[int]:
         """Return how many threads are in it."""
@@ -62,7 +53,7 @@ class SqliteIndex:
     def forget(self, keys: Iterable[ThreadKey]) -> Steps[None]:
         """Remove threads."""
         gone = list(keys)
-        yield from self._do(lambda db: _forget(db, gone), write=True)
+        yield from self._do(lambda db: _forget(db, self._file.cache, gone), write=True)
 
     def scrub(self) -> Steps[None]:
         """See to it that nothing of what was removed is left in the file; reads all of it."""
@@ -73,10 +64,11 @@ class SqliteIndex:
         self, query: Query, limit: int, within: Collection[ThreadKey] | None
     ) -> Steps[list[Found]]:
         """Return the newest messages that match, the newest first."""
-        query = _encodable(query)
+        query = encodable_query(query)
         if not query.terms:
             return []
-        return (yield from self._do(lambda db: _search(db, query, limit, within)))
+        cache = self._file.cache
+        return (yield from self._do(lambda db: search(db, cache, query, limit, within)))
 
     def clear(self) -> Steps[None]:
         """Remove everything, to be built anew."""
@@ -90,9 +82,17 @@ class SqliteIndex:
 _THREAD = "checkpoint_id, count, ours, sealed, kept"
 
 
-def _threads(db: sqlite3.Connection) -> dict[ThreadKey, Indexed]:
-    rows = db.execute(f"SELECT thread_id, checkpoint_ns, {_THREAD} FROM threads")
-    return {ThreadKey(thread, ns): _indexed(*values) for thread, ns, *values in rows}
+def _threads(db: sqlite3.Connection, cache: dict[str, Any]) -> dict[ThreadKey, Indexed]:
+    """Read them, unless neither this connection nor another has changed anything since."""
+    rows = db.execute(f"SELECT thread_id, checkpoint_ns, {_THREAD} FROM threads LIMIT 0")
+    rows.fetchall()  # from here on the transaction sees one state
+    (others,) = db.execute("PRAGMA data_version").fetchone()
+    known: tuple[tuple[int, int], dict[ThreadKey, Indexed]] | None = cache.get("threads")
+    if known is None or known[0] != (others, db.total_changes):
+        rows = db.execute(f"SELECT thread_id, checkpoint_ns, {_THREAD} FROM threads")
+        found = {ThreadKey(thread, ns): _indexed(*values) for thread, ns, *values in rows}
+        cache["threads"] = known = ((others, db.total_changes), found)
+    return dict(known[1])
 
 
 def _size(db: sqlite3.Connection) -> int:
@@ -189,7 +189,8 @@ def _remove(db: sqlite3.Connection, condition: str, parameters: Sequence[Any]) -
         db.execute("DELETE FROM messages WHERE id = ?", (row,))
 
 
-def _forget(db: sqlite3.Connection, keys: Iterable[ThreadKey]) -> None:
+def _forget(db: sqlite3.Connection, cache: dict[str, Any], keys: Iterable[ThreadKey]) -> None:
+    cache.clear()  # what is erased is not to be left in memory either
     for key in keys:
         number = _row(db, key)[0]
         if number is not None:
@@ -206,98 +207,3 @@ def _clear(db: sqlite3.Connection) -> None:
     db.execute("INSERT INTO grams (grams) VALUES ('delete-all')")
     for table in ("folded", "messages", "threads"):
         db.execute(f"DELETE FROM {table}")
-
-
-def _encodable(query: Query) -> Query:
-    """Leave out what no stored text can hold: lone surrogates."""
-    terms = tuple(term for term in query.terms if encodable(term) == term)
-    if query.mode != "any" and len(terms) < len(query.terms):
-        terms = ()
-    return Query(query.mode, terms)
-
-
-def _search(
-    db: sqlite3.Connection, query: Query, limit: int, within: Collection[ThreadKey] | None
-) -> list[Found]:
-    condition, parameters = _condition(db, query)
-    if within is not None:
-        numbers = [number for key in within if (number := _row(db, key)[0]) is not None]
-        ids = _in_threads(db, condition, parameters, numbers, limit)
-    else:
-        ids = _everywhere(db, query, condition, parameters, limit)
-    rows = (db.execute(_FOUND, (row,)).fetchone() for row in ids)
-    return [Found(ThreadKey(thread, ns), *rest) for thread, ns, *rest in rows]
-
-
-def _condition(db: sqlite3.Connection, query: Query) -> tuple[str, list[str]]:
-    """Return what a folded text must fulfil, and the parameters of that."""
-    if len(query.terms) <= _MOST_CONDITIONS:
-        operator = " OR " if query.mode == "any" else " AND "
-        return operator.join(["instr(f.text, ?) > 0"] * len(query.terms)), list(query.terms)
-    db.create_function("matched", 1, query.matches_folded, deterministic=True)
-    return "matched(f.text)", []
-
-
-def _in_threads(
-    db: sqlite3.Connection,
-    condition: str,
-    parameters: Sequence[str],
-    numbers: Sequence[int],
-    limit: int,
-) -> list[int]:
-    """Look at every message of some threads."""
-    marks = ", ".join("?" * len(numbers))
-    rows = db.execute(
-        f"SELECT m.id FROM messages m JOIN folded f ON f.id = m.id WHERE m.thread IN ({marks}) "
-        f"AND ({condition}) ORDER BY m.id DESC LIMIT ?",
-        [*numbers, *parameters, limit],
-    )
-    return [row for (row,) in rows]
-
-
-def _everywhere(
-    db: sqlite3.Connection, query: Query, condition: str, parameters: Sequence[str], limit: int
-) -> list[int]:
-    """Look at the candidates that the trigrams name, the newest first."""
-    beginnings: dict[str, list[str] | None] = {}
-    if short_terms(query):
-        newest = db.execute(
-            f"SELECT f.id FROM folded f WHERE f.id > (SELECT max(id) FROM folded) - {_NEWEST} "
-            f"AND ({condition}) ORDER BY f.id DESC LIMIT ?",
-            [*parameters, limit],
-        ).fetchall()
-        if len(newest) == limit:
-            return [row for (row,) in newest]
-        beginnings = {term: _beginnings(db, term) for term in short_terms(query)}
-    expression = match_expression(query, beginnings)
-    if expression == "":
-        return []
-    if expression is None:
-        rows = db.execute(
-            f"SELECT f.id FROM folded f WHERE {condition} ORDER BY f.id DESC LIMIT ?",
-            [*parameters, limit],
-        )
-    else:
-        rows = db.execute(
-            "SELECT grams.rowid FROM grams JOIN folded f ON f.id = grams.rowid "
-            f"WHERE grams MATCH ? AND ({condition}) ORDER BY grams.rowid DESC LIMIT ?",
-            [expression, *parameters, limit],
-        )
-    return [row for (row,) in rows]
-
-
-def _beginnings(db: sqlite3.Connection, term: str) -> list[str] | None:
-    """Return the trigrams that begin with a term of one or two characters; None: too common."""
-    start = indexable(term)
-    rows = db.execute(
-        "SELECT term, doc FROM vocabulary WHERE term >= ? AND term <= ?",
-        (start, start + "\U0010ffff" * LENGTH),
-    )
-    found: list[str] = []
-    places = 0
-    for gram, held_by in rows:
-        found.append(gram)
-        places += held_by
-        if len(found) > _MOST_BEGINNINGS or places > _MOST_PLACES:
-            return None
-    return found
