@@ -52,6 +52,11 @@ class ContextPoint:
         """Tokens of the request."""
         return sum(self.parts.values())
 
+    @property
+    def summarised(self) -> int:
+        """Tokens that the summary keeps out of it, less its own."""
+        return max(0, self.whole - self.tokens - self.masked - self.evicted)
+
 
 def context_history(
     graph: Any, config: RunnableConfig, *, limit: int = 80, policy: ContextPolicy | None = None

@@ -9,10 +9,11 @@ from ..state.errors import ConfigurationError
 from .context_history import ContextPoint
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PART_COLOURS", "plot_context"]
+__all__ = ["LABELS", "PART_COLOURS", "plain_axes", "plot_context"]
 
 PART_COLOURS = {
     "system": "#4c566a",
@@ -23,13 +24,28 @@ PART_COLOURS = {
 }
 """The parts of a request in their order, and the colour of each."""
 
-_WINDOW, _WHOLE, _COMPACTION = "#c0392b", "#222222", "#d9822b"
+LABELS = {
+    "system": "system prompt",
+    "tools": "tool schemas",
+    "reference": "memory, reference",
+    "summary": "summary",
+    "messages": "messages",
+}
+"""What the parts are called in a legend."""
+
+_KEPT_OUT = {"summarised": "#fbe2c6", "masked": "#cbdff0", "evicted": "#d5e8d4"}
+_KEPT_OUT_LABELS = {"summarised": "summarised", "masked": "masked", "evicted": "moved to a file"}
+_COLUMNS = 3
+_WINDOW, _WHOLE, _COMPACTION = "#c0392b", "#555555", "#a85a0c"
 
 
 def plot_context(
     histories: Sequence[ContextPoint] | Mapping[str, Sequence[ContextPoint]], *, title: str = ""
 ) -> Figure:
-    """Draw the context by part over a thread's life, beside what it would be unmanaged.
+    """Draw the context by part over a thread's life, and what is kept out of it.
+
+    In strong colours what the model is sent, by part; above it, in light ones, what the thread has
+    said and the model is not sent, by the reason. Both together are what it would be unmanaged.
 
     Args:
         histories: What `context_history` returned, or several of them by name: one panel each, on
@@ -53,49 +69,73 @@ def plot_context(
         raise ConfigurationError(
             "plot_context needs matplotlib: python -m pip install 'longthread[notebooks]'"
         ) from error
-    figure = Figure(figsize=(max(7.0, 4.6 * len(panels)), 3.8), layout="constrained")
+    columns = min(_COLUMNS, len(panels))
+    rows = -(-len(panels) // columns)
+    size = (max(8.0, 4.6 * columns), 1.0 + 3.4 * rows)
+    figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    row = figure.subplots(1, len(panels), squeeze=False, sharey=True).flatten()
-    for axes, (name, points) in zip(row, panels.items(), strict=True):
+    grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
+    legend: dict[str, Artist] = {}
+    for axes, (name, points) in zip(grid.flatten(), panels.items(), strict=False):
         _draw(axes, points, name)
-    row[0].set_ylabel("tokens")
-    handles, labels = row[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
+        handles, labels = axes.get_legend_handles_labels()
+        legend |= dict(zip(labels, handles, strict=True))
+    for axes in grid.flatten()[len(panels) :]:
+        axes.set_axis_off()
+    for axes in grid[:, 0]:
+        axes.set_ylabel("tokens")
+    figure.legend(
+        list(legend.values()), list(legend), loc="outside lower center", ncols=5, fontsize="small"
+    )
     if title:
         figure.suptitle(title)
     return figure
 
 
-def _draw(axes: Axes, points: Sequence[ContextPoint], name: str) -> None:
-    numbers = [point.journal_messages for point in points]
-    axes.stackplot(
-        numbers,
-        [[point.parts[part] for point in points] for part in PART_COLOURS],
-        labels=list(PART_COLOURS),
-        colors=list(PART_COLOURS.values()),
-        linewidth=0,
-    )
-    axes.plot(
-        numbers,
-        [point.whole for point in points],
-        color=_WHOLE,
-        linestyle="--",
-        linewidth=1,
-        label="everything",
-    )
-    axes.plot(
-        numbers,
-        [point.window for point in points],
-        color=_WINDOW,
-        linewidth=1,
-        label="window",
-    )
-    done = 0
-    for point in points:
-        if point.generation > done:
-            axes.axvline(point.journal_messages, color=_COMPACTION, linewidth=0.8, linestyle=":")
-        done = point.generation
-    axes.set_title(name, fontsize="medium")
-    axes.set_xlabel("messages in the journal")
+def plain_axes(axes: Axes) -> None:
+    """Give axes thousands that can be read, a faint grid, and no more frame than is needed."""
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
     axes.margins(x=0)
     axes.set_ylim(bottom=0)
+
+
+def _draw(axes: Axes, points: Sequence[ContextPoint], name: str) -> None:
+    numbers = [point.journal_messages for point in points]
+    sent = {part: [point.parts[part] for point in points] for part in PART_COLOURS}
+    kept_out = {why: [getattr(point, why) for point in points] for why in _KEPT_OUT}
+    layers = [
+        *((LABELS[part], PART_COLOURS[part], tokens) for part, tokens in sent.items()),
+        *((_KEPT_OUT_LABELS[why], _KEPT_OUT[why], tokens) for why, tokens in kept_out.items()),
+    ]
+    drawn = [layer for layer in layers if any(layer[2])]
+    axes.stackplot(
+        numbers,
+        [tokens for _, _, tokens in drawn],
+        labels=[label for label, _, _ in drawn],
+        colors=[colour for _, colour, _ in drawn],
+        linewidth=0,
+    )
+    whole = [point.whole for point in points]
+    axes.plot(numbers, whole, color=_WHOLE, linestyle="--", linewidth=1, label="everything")
+    windows = [point.window for point in points]
+    axes.plot(
+        numbers, windows, color=_WINDOW, linewidth=1.2, drawstyle="steps-post", label="window"
+    )
+    for number in _compactions(points):
+        axes.axvline(number, color=_COMPACTION, linewidth=0.9, linestyle=":", label="compaction")
+    axes.set_title(name, fontsize="medium")
+    axes.set_xlabel("messages in the journal")
+    plain_axes(axes)
+
+
+def _compactions(points: Sequence[ContextPoint]) -> list[int]:
+    """Return after how many messages a compaction was committed."""
+    generations = [0, *(point.generation for point in points)]
+    return [
+        point.journal_messages
+        for before, point in zip(generations, points, strict=False)
+        if point.generation > before
+    ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from langgraph.types import StateSnapshot
+from typing_extensions import TypedDict
 
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -10,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from ...graphs.agent import context_policy
 from ...graphs.compiled import AgentGraph
+from ...nodes.background import EXIT_TIMEOUT, adrain
 from .answers import Nothing
 from .memory import memory_routes
 from .own_sessions import OwnSessions
@@ -17,6 +21,8 @@ from .served_sessions import ServedSessions
 from .sessions import Sessions, session_routes
 
 __all__ = ["create_app"]
+
+log = logging.getLogger("longthread")
 
 
 def create_app(
@@ -38,7 +44,8 @@ def create_app(
 
     Returns:
         An application for any ASGI server. It authenticates nobody: whoever the server or a
-        middleware has authenticated (`request.user`) is the user, else the default user.
+        middleware has authenticated (`request.user`) is the user, else the default user. When it is
+        shut down, it waits for memory work that is not done yet, for up to 20 seconds.
 
     Raises:
         ConfigurationError: The graph is not an agent graph.
@@ -57,4 +64,18 @@ def create_app(
     roots = ("",) if alone else ("/sessions", "/memory", "/agents")
     for root in roots:
         routes += [Route(root or "/", Nothing()), Route(f"{root}/{{rest:path}}", Nothing())]
-    return Starlette(routes=routes)
+    return Starlette(routes=routes, lifespan=_lifespan)
+
+
+@asynccontextmanager
+async def _lifespan(_: Starlette) -> AsyncIterator[None]:
+    """Finish what calls have left to the background while stores and checkpointers are still open.
+
+    The exit of the process would be too late: a server that is told to stop by a signal ends by
+    that signal, and nothing that Python has registered for its exit is called.
+    """
+    yield
+    if not await adrain(EXIT_TIMEOUT):
+        log.warning(
+            "memory work is not done after %g seconds: later calls make up for it", EXIT_TIMEOUT
+        )

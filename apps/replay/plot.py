@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...state.errors import ConfigurationError
-from ..context_plot import PART_COLOURS
+from ..context_plot import LABELS, PART_COLOURS, plain_axes
 from .measures import Replay
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def draw_context(axes: Axes, replay: Replay) -> None:
     axes.stackplot(
         numbers,
         [[request.parts[part] for request in replay.requests] for part in PART_COLOURS],
-        labels=list(PART_COLOURS),
+        labels=[LABELS[part] for part in PART_COLOURS],
         colors=list(PART_COLOURS.values()),
         linewidth=0,
     )
@@ -91,5 +91,4 @@ def draw_context(axes: Axes, replay: Replay) -> None:
     axes.set_title(replay.session.path.name, fontsize="medium")
     axes.set_xlabel("request")
     axes.set_ylabel("tokens")
-    axes.margins(x=0)
-    axes.set_ylim(bottom=0)
+    plain_axes(axes)

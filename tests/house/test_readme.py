@@ -1,19 +1,16 @@
-"""What the README shows is there."""
+"""The README and the pictures in it: short enough to be read, and as the code is now."""
 
 from __future__ import annotations
 
-import ast
+import importlib.util
 import re
-import shlex
-import textwrap
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import pytest
+from documents import pages
 
-FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1``` *$", re.DOTALL | re.MULTILINE)
-SHELLS = {"bash", "console", "sh", "shell"}
 RUN = (
     "from importlib.metadata import entry_points; "
     "(command,) = entry_points(group='console_scripts', name='longthread'); "
@@ -22,38 +19,14 @@ RUN = (
 
 
 @pytest.fixture(scope="module")
-def blocks(root: Path) -> list[tuple[str, str]]:
-    """The fenced blocks of the README in order: language and text."""
-    text = (root / "README.md").read_text(encoding="utf-8")
-    return [(language, textwrap.dedent(body)) for _, language, body in FENCE.findall(text)]
-
-
-def commands(shell: str) -> list[list[str]]:
-    """The calls of `longthread` in a shell block, each as its words."""
-    found = []
-    for line in shell.replace("\\\n", " ").splitlines():
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        while "longthread" in words:
-            words = words[words.index("longthread") :]
-            end = next((n for n, w in enumerate(words) if w in {"&&", "||", "|", ";", ">"}), None)
-            found.append(words[:end])
-            words = [] if end is None else words[end:]
-    return found
-
-
-def test_commands_are_found_in_a_shell_block() -> None:
-    shell = (
-        "pip install -e . && longthread demo  # longthread ends here\n"
-        '$ longthread chat \\\n  --thread "a b" | tee longthread.txt\n'
-    )
-    assert commands(shell) == [["longthread", "demo"], ["longthread", "chat", "--thread", "a b"]]
-
-
-def test_every_python_block_compiles(blocks: list[tuple[str, str]]) -> None:
-    sources = [body for language, body in blocks if language == "python"]
-    assert sources, "the README shows no Python"
-    for source in sources:
-        compile(source, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+def pictures(root: Path) -> Any:
+    """The script that draws the pictures."""
+    spec = importlib.util.spec_from_file_location("pictures", root / "docs/pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_the_command_that_is_installed_explains_itself(
@@ -62,20 +35,50 @@ def test_the_command_that_is_installed_explains_itself(
     assert "demo" in run_python("-c", RUN, "--help", cwd=tmp_path)
 
 
-def test_every_command_that_is_shown_exists(
-    blocks: list[tuple[str, str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
-    shown = [each for language, body in blocks if language in SHELLS for each in commands(body)]
-    assert ["longthread", "demo"] in shown
-    (entry_point,) = entry_points(group="console_scripts", name="longthread")
-    main = entry_point.load()
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("page", ["README.md", "docs/concepts.md"])
+def test_the_graph_is_drawn_as_it_is(page: str, root: Path, pictures: Any) -> None:
+    drawn = pictures.drawn_page(page)
+    assert (root / page).read_text(encoding="utf-8") == drawn, "run: python docs/pictures.py"
 
-    for command in shown:
-        monkeypatch.setattr("sys.argv", [*command, "--help"])
-        with pytest.raises(SystemExit) as done:
-            main()
-        assert done.value.code in (0, None), f"{shlex.join(command)}: {capsys.readouterr().err}"
+
+def test_every_node_and_every_label_of_the_graph_is_in_the_drawing(pictures: Any) -> None:
+    from longthread.graphs.studio import agent
+
+    drawing, table = pictures.draw_folded(), pictures.table_of_edges()
+    drawn = agent.get_graph()
+    for name in set(drawn.nodes) - {"__start__", "__end__"}:
+        assert re.search(rf"(^|\s){name}$", drawing, re.MULTILINE), name
+        assert f"`{name}`" in table
+    for edge in drawn.edges:
+        assert edge.data is None or f'"{edge.data}"' in drawing
+    assert table.count("*") == 2 * sum(edge.conditional for edge in drawn.edges)
+
+
+def test_the_pictures_of_the_demo_can_be_drawn(pictures: Any, root: Path, tmp_path: Path) -> None:
+    pictures.draw_demo(tmp_path / "demo", tmp_path / "images")
+    names = sorted(path.name for path in (tmp_path / "images").iterdir())
+    assert names == sorted(path.name for path in (root / "docs/images").iterdir())
+    svg = (tmp_path / "images/demo.svg").read_text(encoding="utf-8")
+    assert "masking" in svg
+    assert not re.search(r"(url\(|href=)[\"']?http", svg), "something to fetch in a picture"
+
+
+def test_every_picture_is_there_and_small(root: Path) -> None:
+    for page in pages(root):
+        text = (root / page).read_text(encoding="utf-8")
+        for target in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text):
+            picture = (root / page).parent / target
+            assert 5_000 < picture.stat().st_size < 100_000, f"{page}: {target}"
+
+
+def test_every_link_to_a_file_leads_somewhere(root: Path) -> None:
+    for page in pages(root):
+        text = (root / page).read_text(encoding="utf-8")
+        targets = re.findall(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)", text)
+        assert [t for t in targets if not ((root / page).parent / t).exists()] == [], page
+
+
+def test_the_readme_can_be_read_in_five_minutes(root: Path) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    assert len(prose.split()) < 1_400
