@@ -226,7 +226,7 @@ def test_a_plot_shows_parts_window_and_unmanaged_total_of_each_session(replay: R
     assert len(figure.axes) == 6
     assert sum(axes.axison for axes in figure.axes) == 4
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    parts = ["system", "tools", "reference", "summary", "messages"]
+    parts = ["system prompt", "tool schemas", "memory, reference", "summary", "messages"]
     assert labels == [*parts, "unmanaged", "window"]
     curves: list[Any] = list(handles)
     assert list(curves[5].get_ydata()) == [r.unmanaged.tokens for r in replay.requests]
