@@ -29,6 +29,8 @@ from longthread import create_agent_graph, drain, open_checkpointer
 from longthread.graphs.scripted import ScriptedModel
 from longthread.state.prompts import DEFAULT_FLUSH_PROMPT
 
+from .postgres import empty_database, server_of_its_own
+
 TEXT, RESULT, MEMORY = 500, 8_000, 8_000
 
 
@@ -148,6 +150,17 @@ def _plain(file: Path) -> Iterator[SqliteSaver]:
         yield saver
 
 
+def ways() -> dict[str, Callable[[Path], AbstractContextManager[Any]]]:
+    """Return the ways to store a thread in a SQLite file."""
+    return {
+        "SqliteSaver": _plain,
+        "open_checkpointer, compress=False": lambda file: open_checkpointer(
+            f"sqlite:///{file}", compress=False
+        ),
+        "open_checkpointer": lambda file: open_checkpointer(f"sqlite:///{file}"),
+    }
+
+
 def report(name: str, size: Size) -> None:
     """Print one line."""
     parts = ", ".join(f"{part} {count / 1e6:.2f}" for part, count in size.parts.items())
@@ -166,23 +179,14 @@ def main() -> None:
         f"{calls} calls of {2 * TEXT} characters": {"calls": calls, "rounds": 0},
         f"{rounds} rounds of {RESULT} characters": {"calls": 1, "rounds": rounds},
     }
-    ways: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {
-        "SqliteSaver": _plain,
-        "open_checkpointer, compress=False": lambda file: open_checkpointer(
-            f"sqlite:///{file}", compress=False
-        ),
-        "open_checkpointer": lambda file: open_checkpointer(f"sqlite:///{file}"),
-    }
     for title, thread in threads.items():
         print(f"{title:44} {'MB':>8} {'raw MB':>8} {'ratio':>7}   of it, in MB")
-        for name, opened in ways.items():
+        for name, opened in ways().items():
             report(name, in_sqlite(opened, **thread))
         if options.postgres:
-            from postgres_server import postgres_database, postgres_server
-
-            with postgres_server() as server:
-                for compress in (False, True):
-                    with postgres_database(server) as url:
+            with server_of_its_own() as server:
+                for compress in (False, True) if server else ():
+                    with empty_database(str(server)) as url:
                         size = in_postgres(url, compress, **thread)
                     report(f"PostgreSQL, compress={compress}", size)
 

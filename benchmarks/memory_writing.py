@@ -47,8 +47,11 @@ class _Model:
             self.facts += 1
             return AIMessage(f"- {_WORDS.format(self.facts, 5_000 + self.facts)}")
         old, _, new = prompt.partition("<ledgers>")
-        lines = [line for line in f"{old}\n{new}".split("\n") if line.startswith("- ")]
-        return AIMessage("\n".join(dict.fromkeys(lines)))
+        text: str | None = old.partition("<memory>")[2].partition("</memory>")[0].strip()
+        for line in new.split("\n"):
+            if line.startswith("- ") and line[2:] not in (text or ""):
+                text = add_entry(text, date(2026, 3, 2), line[2:])
+        return AIMessage(text or "NO_REPLY")
 
 
 def policy(*, background: bool) -> ContextPolicy:
@@ -96,6 +99,8 @@ def consolidation_times(workspace: Workspace, entries: int, runs: int) -> list[f
     for number in range(runs):
         append_entry(files, datetime.now(UTC), f"- New fact {number}.")
         times.append(timed(lambda: node.invoke(state)))
+    kept = files.read_text("MEMORY.md") or ""
+    assert f"New fact {runs - 1}." in kept, "a consolidation was refused: nothing was measured"
     return times
 
 

@@ -36,7 +36,7 @@ def answer(messages: list[BaseMessage]) -> AIMessage:
     return AIMessage("A number of things can be said about that number.")
 
 
-def graph_of(folder: Path, saver: SqliteSaver, journal_window: int | None) -> Any:
+def graph_of(folder: Path, saver: Any, journal_window: int | None) -> Any:
     """Return the agent, memory off: its files do not grow with the thread."""
     return create_agent_graph(
         ScriptedModel(script=answer),
@@ -50,14 +50,18 @@ def graph_of(folder: Path, saver: SqliteSaver, journal_window: int | None) -> An
 def grow(folder: Path, length: int, batch: int, journal_window: int | None) -> None:
     """Make a thread of that many messages."""
     with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
-        graph = graph_of(folder, saver, journal_window)
-        made = 0
-        while made < length:
-            new: list[BaseMessage] = []
-            for at in range(made, min(made + batch, length - 2), 2):
-                new += [HumanMessage(f"What of {at}? " * 8), AIMessage(f"Of {at}: little. " * 12)]
-            graph.invoke({"messages": [*new, HumanMessage("And so?")]}, THREAD)
-            made += len(new) + 2
+        lengthen(graph_of(folder, saver, journal_window), length, batch)
+
+
+def lengthen(graph: Any, length: int, batch: int) -> None:
+    """Make a graph's new thread that long."""
+    made = 0
+    while made < length:
+        new: list[BaseMessage] = []
+        for at in range(made, min(made + batch, length - 2), 2):
+            new += [HumanMessage(f"What of {at}? " * 8), AIMessage(f"Of {at}: little. " * 12)]
+        graph.invoke({"messages": [*new, HumanMessage("And so?")]}, THREAD)
+        made += len(new) + 2
 
 
 def one_more_call(made: Path, journal_window: int | None) -> tuple[float, int]:

@@ -207,14 +207,14 @@ def measure(
         timing.report(kind)
 
 
-def measure_news(journal: ThreadJournal, saver: Any, number: int) -> None:
-    """Print how long a search takes right after something was said in a thread."""
+def search_for_news(journal: ThreadJournal, saver: Any, number: int) -> Timing:
+    """Return how long a search takes right after something was said in a thread."""
     graph, timing = notebook(saver), Timing()
     for at in range(number):
         message = HumanMessage(f"news number {at}.", id=f"news-{at}")
         graph.update_state(ThreadKey("thread-0").config(), {"messages": [message]}, as_node="note")
         timing.search(journal, f"news number {at}.")
-    timing.report("phrase, said just now")
+    return timing
 
 
 def main() -> None:
@@ -251,7 +251,7 @@ def main() -> None:
             if index.is_file():
                 print(f"index {index.stat().st_size / 1e6:,.0f} MB")
             measure(journal, queries(texts, sample, arguments.queries), arguments.rounds)
-            measure_news(journal, saver, arguments.queries)
+            search_for_news(journal, saver, arguments.queries).report("phrase, said just now")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ def plot_costs(played: Sequence[Played], groups: Sequence[str], path: Path) -> N
         for at, total in enumerate(left):
             panel.text(total, at, f" {total:.2f}", va="center", fontsize=9)
         panel.set_title(group, fontsize=11)
+        panel.tick_params(labelbottom=True)
         panel.spines[["top", "right"]].set_visible(False)
     longest = max(cost.ratio for one in shown for cost in one.all(groups))
     panels[0].set_xlim(0, max(1.0, longest) * 1.1)
