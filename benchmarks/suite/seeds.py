@@ -65,8 +65,8 @@ def run(options: Options) -> Result:
     columns = ["", "seeds at hand", "other seeds", "change", "grounding", "other seeds"]
     result.tables.append(Table("Cost against sending everything", columns, rows))
     result.notes = [
-        f"{count} sessions a kind with seeds from 1, and as many from 101, none of which "
-        "was looked at while settings were chosen.",
+        f"{count} sessions a kind with seeds from 1, and as many from 101, by which no "
+        "setting was chosen.",
         *(missing_peers() if options.full else ["The peers play along with --full."]),
     ]
     return result

@@ -6,7 +6,6 @@ import logging
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from langchain_core.messages import HumanMessage
@@ -67,8 +66,8 @@ def _on_sqlite(length: int, window: int, batch: int, repeat: int) -> list[float]
         return [one_more_call(Path(name), window)[0] * 1_000 for _ in range(repeat)]
 
 
-def _on_postgres(server: str, length: int, window: int, batch: int, repeat: int) -> Sequence[float]:
-    times = []
+def _on_postgres(server: str, length: int, window: int, batch: int, repeat: int) -> list[float]:
+    times: list[float] = []
     with tempfile.TemporaryDirectory() as name, empty_database(server) as url:
         with open_checkpointer(url) as saver:
             lengthen(graph_of(Path(name), saver, window), length, batch)
