@@ -1,0 +1,90 @@
+"""`python -m benchmarks`: what it plays, what it says without peers, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from longthread.benchmarks import __main__ as command
+from longthread.benchmarks import contest, sessions
+from longthread.benchmarks.suite import parts
+from longthread.benchmarks.suite.options import Options
+from longthread.benchmarks.suite.result import Figure, Result
+
+
+def recording(folder: Path) -> Path:
+    """A recorded session of more than two windows."""
+    path = folder / "session.jsonl"
+    lines = map(json.dumps, sessions.session_messages("research", seed=9, tokens=36_000))
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def no_peers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contest, "find_spec", lambda name: None)
+
+
+def test_recorded_sessions_are_played_from_files_and_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    no_peers(monkeypatch)
+    recording(tmp_path)
+    out = tmp_path / "out"
+    given = ["cost", "--tiny", "--kinds", "research", "--recorded", str(tmp_path)]
+    assert command.main([*given, "--out", str(out)]) == 0
+    report = json.loads((out / "benchmarks.json").read_text(encoding="utf-8"))
+    (part,) = report["parts"]
+    assert list(part["data"]["longthread"]) == ["recorded", "research"]
+    assert report["command"].startswith("python -m benchmarks cost --tiny")
+    assert "session" in capsys.readouterr().out
+
+
+def test_without_peers_one_line_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    no_peers(monkeypatch)
+    assert contest.peers(all_settings=True) == []
+    (line,) = contest.missing_peers()
+    assert 'pip install -e ".[bench]"' in line
+    command.main(["cost", "--tiny", "--kinds", "coding", "--out", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert line in said
+    assert (
+        "| cost against the cheapest peer, generated sessions | – | ≤ 0.75 | not measured |" in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("figure", "code"),
+    [
+        (Figure("f", 2.0, at_most=1), 1),
+        (Figure("f", 2.0, at_most=1, official=False), 0),
+        (Figure("f", 1.0, at_most=1), 0),
+        (Figure("f", None, at_most=1), 0),
+    ],
+)
+def test_a_missed_target_is_a_failure_if_the_run_was_large_enough(
+    figure: Figure, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(name: str, options: Options) -> Result:
+        return Result(name, name, [figure])
+
+    monkeypatch.setattr(command, "run_part", run)
+    assert command.main(["cost", "--out", str(tmp_path)]) == code
+
+
+def test_without_a_part_all_of_them_run_in_their_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def run(name: str, options: Options) -> Result:
+        ran.append(name)
+        return Result(name, name)
+
+    monkeypatch.setattr(command, "run_part", run)
+    command.main(["--out", str(tmp_path)])
+    assert ran == list(parts.PARTS)
