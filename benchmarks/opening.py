@@ -1,11 +1,15 @@
-"""Time of one more call by length of the thread, on SQLite.
+"""Time of one more call by length of the thread, on SQLite, and on forks of it.
 
     python -m benchmarks.opening [--lengths 5000 50000] [--batch 200] [--unsealed]
 
 The thread is made by real calls, each of which brings `--batch` messages, so that compaction and
 sealing happen as they do in the field. What is timed is one more question and its answer, each time
 on a fresh copy of the database: how much is live depends on how long ago the last seal was, and at
-5,000 none has been. Milliseconds of the clock; compare them as ratios within one run.
+5,000 none has been. A *fork before the seal* goes on from where the thread was one call before its
+last seal, and has to seal again; *after the seal* from where the call that sealed had ended. *next
+call* is the one after that. A call at 5,000 seals, too: `--lengths 4800 50000` compares with one
+that does not. Milliseconds of the clock and of the processor; the ratio is that of the latter: others
+may be at work.
 """
 
 from __future__ import annotations
@@ -47,37 +51,62 @@ def graph_of(folder: Path, saver: Any, journal_window: int | None) -> Any:
     )
 
 
-def grow(folder: Path, length: int, batch: int, journal_window: int | None) -> None:
-    """Make a thread of that many messages."""
+def grow(
+    folder: Path, length: int, batch: int, journal_window: int | None
+) -> dict[str, RunnableConfig]:
+    """Make a thread of that many messages; returns what `lengthen` returns."""
     with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
-        lengthen(graph_of(folder, saver, journal_window), length, batch)
+        return lengthen(graph_of(folder, saver, journal_window), length, batch)
 
 
-def lengthen(graph: Any, length: int, batch: int) -> None:
-    """Make a graph's new thread that long."""
+def lengthen(graph: Any, length: int, batch: int) -> dict[str, RunnableConfig]:
+    """Make a graph's new thread that long.
+
+    Returns:
+        Where to go on with it: at its end, and before and after its last seal if there was one.
+    """
+    places: dict[str, RunnableConfig] = {"newest": THREAD}
     made = 0
+    rest: RunnableConfig | None = None
+    head = ""
     while made < length:
         new: list[BaseMessage] = []
         for at in range(made, min(made + batch, length - 2), 2):
             new += [HumanMessage(f"What of {at}? " * 8), AIMessage(f"Of {at}: little. " * 12)]
         graph.invoke({"messages": [*new, HumanMessage("And so?")]}, THREAD)
         made += len(new) + 2
+        state = graph.get_state(THREAD)
+        before, head = head, (state.values.get("sealed") or {}).get("head", "")
+        if head != before and rest is not None:
+            places["fork before the seal"] = rest
+            places["fork after the seal"] = state.config
+        rest = state.config
+    return places
 
 
-def one_more_call(made: Path, journal_window: int | None) -> tuple[float, int]:
-    """Return the seconds of one more call on a copy of a thread, and how much of it was live."""
+def one_more_call(
+    made: Path, journal_window: int | None, place: RunnableConfig
+) -> tuple[list[float], list[float], int]:
+    """Time one more call, and the next one, on a copy of a thread.
+
+    Returns:
+        Their seconds by the clock, those of the processor, and how much was live before.
+    """
     folder = Path(tempfile.mkdtemp(prefix="longthread-bench-"))
     shutil.copytree(made, folder, dirs_exist_ok=True)
     with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
         graph = graph_of(folder, saver, journal_window)
-        live = len(graph.get_state(THREAD).values["messages"])
-    with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
-        graph = graph_of(folder, saver, journal_window)
-        started = time.perf_counter()
-        graph.invoke({"messages": [HumanMessage("One more?")]}, THREAD)
-        taken = time.perf_counter() - started
+        live = len(graph.get_state(place).values["messages"])
+    clock, processor = [], []
+    for config in (place, THREAD):
+        with SqliteSaver.from_conn_string(str(folder / "threads.db")) as saver:
+            graph = graph_of(folder, saver, journal_window)
+            started = time.perf_counter(), time.process_time()
+            graph.invoke({"messages": [HumanMessage("One more?")]}, config)
+            clock.append(time.perf_counter() - started[0])
+            processor.append(time.process_time() - started[1])
     shutil.rmtree(folder)
-    return taken, live
+    return clock, processor, live
 
 
 def main() -> None:
@@ -91,23 +120,29 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.getLogger("longthread").setLevel(logging.ERROR)
     windows = [arguments.journal_window, *([None] if arguments.unsealed else [])]
-    print(
-        f"{'messages':>10}{'journal_window':>16}{'live':>8}{'one more call':>16}"
-        f"{'ratio':>8}{'MB':>8}"
+    columns = (
+        f"{name:>{width}}" for name, width in (("clock", 9), ("processor", 11), ("ratio", 7))
     )
+    heads = "".join(columns)
+    print(f"{'':<57}{'one more call':^27}{'next call':^27}")
+    print(f"{'messages':>8}{'journal_window':>16}  {'on':<22}{'live':>6}   {heads}{heads}{'MB':>7}")
     for window in windows:
-        first = None
+        first: list[float] = []
         for length in arguments.lengths:
             with tempfile.TemporaryDirectory(prefix="longthread-bench-") as name:
                 folder = Path(name)
-                grow(folder, length, arguments.batch, window)
-                calls = [one_more_call(folder, window) for _ in range(arguments.repeat)]
+                places = grow(folder, length, arguments.batch, window)
                 size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
-            taken, live = statistics.median(t for t, _ in calls), calls[0][1]
-            first = first or taken
-            row = f"{length:>10}{window or 'none':>16}{live:>8}"
-            row += f"{taken * 1_000:>13.1f} ms"
-            print(f"{row}{taken / first:>8.2f}{size:>8.1f}")
+                for title, place in places.items():
+                    calls = [one_more_call(folder, window, place) for _ in range(arguments.repeat)]
+                    row = f"{length:>8}{window or 'none':>16}  {title:<22}{calls[0][2]:>6}   "
+                    for number in range(2):
+                        clock = statistics.median(call[0][number] for call in calls)
+                        processor = statistics.median(call[1][number] for call in calls)
+                        first.append(processor)
+                        ratio = processor / first[0]
+                        row += f"{clock * 1e3:>9.1f}{processor * 1e3:>11.1f}{ratio:>7.2f}"
+                    print(f"{row}{size:>7.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -199,8 +199,10 @@ def search(
         if len(ids) < limit:
             narrow, parameters = _narrow(query)
             # Materialized: or else the planner may prefer to walk all messages from the newest on.
+            # What no index can answer is found by just that walk, and mostly soon.
+            materialized = "MATERIALIZED" if parameters else "NOT MATERIALIZED"
             ids = yield (
-                "WITH hits AS MATERIALIZED (SELECT id FROM longthread_messages WHERE owner = %s "
+                f"WITH hits AS {materialized} (SELECT id FROM longthread_messages WHERE owner = %s "
                 f"AND {narrow} AND {condition}) SELECT id FROM hits ORDER BY id DESC LIMIT %s",
                 [owner, *parameters, *terms, limit],
             )

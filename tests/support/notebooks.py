@@ -16,7 +16,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import END, START, StateGraph
 
 from longthread import LocalWorkspace, ThreadState
-from longthread.stores import Owner
+from longthread.stores import Owner, Workspace
 from longthread.stores.journal import ThreadJournal, ThreadKey, register_thread
 from longthread.stores.matching import compile_query
 
@@ -31,7 +31,7 @@ class Notebook:
 
     Args:
         saver: The checkpointer.
-        root: Folder of the workspace.
+        root: The workspace, or its folder.
         owner: Whose threads they are.
         schema: The state of the graph that writes them.
     """
@@ -39,13 +39,13 @@ class Notebook:
     def __init__(
         self,
         saver: BaseCheckpointSaver[Any],
-        root: Path,
+        root: Path | Workspace,
         owner: Owner = ANN,
         schema: Any = _SCHEMA,
     ) -> None:
         self.saver = saver
         self.owner = owner
-        self.workspace = LocalWorkspace(root)
+        self.workspace = LocalWorkspace(root) if isinstance(root, Path) else root
         self.journal = ThreadJournal(saver, self.workspace, user=owner.user, agent=owner.agent)
         builder = StateGraph(schema)
         builder.add_node("note", lambda _: {})

@@ -1,7 +1,8 @@
 """What a LangGraph Server of the tests serves: graphs, routes, and who may do what.
 
 The model waits where it is told to: "wait for NAME" holds its answer back until there is a file of
-that name in the folder `GATES`.
+that name in the folder `GATES`. It looks into past threads when it is told to "find WORDS" or to
+"read THREAD", and says what it was shown.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import interrupt
 from langgraph_sdk import Auth
 
@@ -49,6 +50,9 @@ def ask(question: str) -> str:
     return str(interrupt(question))
 
 
+_LOOKS = {"find": ("thread_search", "query"), "read": ("thread_history", "thread_id")}
+
+
 def answer(messages: list[BaseMessage]) -> AIMessage | str:
     """Play every part."""
     first, last = str(messages[0].content), str(messages[-1].content)
@@ -62,6 +66,11 @@ def answer(messages: list[BaseMessage]) -> AIMessage | str:
         return "SUM"
     if first.startswith("You extract what is worth remembering"):
         return "- A fact."
+    if isinstance(messages[-1], ToolMessage) and str(messages[-1].name).startswith("thread_"):
+        return f"I was shown: {last}"
+    if told := re.fullmatch(r"(find|read) (.+)", last):
+        name, argument = _LOOKS[told[1]]
+        return AIMessage("", tool_calls=[{"name": name, "args": {argument: told[2]}, "id": "l"}])
     if "ask me" in last:
         return AIMessage("", tool_calls=[{"name": "ask", "args": {"question": "?"}, "id": "a"}])
     return f"{len(messages)} messages: {first}"

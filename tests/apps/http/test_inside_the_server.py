@@ -288,3 +288,32 @@ async def test_the_servers_own_errors_stay_as_its_clients_know_them(ann: Client)
     paths = (await ann.routes.get("/openapi.json")).json()["paths"]
     assert paths["/memory/{file}"]["put"]["summary"] == "Overwrite a memory file"
     assert "409" in paths["/sessions/{id}/compact"]["post"]["responses"]
+
+
+async def test_the_agent_looks_into_past_threads_of_its_own_user_and_of_nobody_else(
+    ann: Client, bob: Client
+) -> None:
+    first, second, his = await ann.thread(), await ann.thread(), await bob.thread()
+    told = await ann.say(first, "the lighthouse is in Oslo")
+    await ann.say(second, "nothing of the kind")
+    assert await bob.say(his, "my lighthouse is in Rome")
+
+    found = await ann.say(second, "find LIGHTHOUSE is")
+    assert f"\n[{first} #0 user] the lighthouse is in Oslo" in found
+    assert "Rome" not in found
+    assert "lighthouse is in Oslo" in (shown := await ann.say(second, f"read {first}"))
+    assert told.partition("\n")[0] in shown
+
+    found = await bob.say(his, "find lighthouse")
+    assert f"[{his} #0 user] my lighthouse is in Rome" in found
+    assert "Oslo" not in found
+    assert "Oslo" not in (refused := await bob.say(his, f"read {first}"))
+    assert "no thread" in refused
+
+    # What has been said meanwhile is found too, and what the server deletes no more.
+    await ann.say(first, "the lighthouse has moved to Bergen")
+    assert "Bergen" in await ann.say(second, "find lighthouse has")
+    await ann.sdk.threads.delete(first)
+    found = await ann.say(second, "find the lighthouse")
+    assert f"\n[{second} #" in found  # which quotes it
+    assert f"\n[{first} #" not in found

@@ -6,25 +6,35 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from langgraph.store.memory import InMemoryStore
 from notebooks import Notebook, opened, opened_async
 
-KINDS = ("memory", "sqlite", "postgres")
+from longthread import StoreWorkspace
+from longthread.stores import Workspace
+
+KINDS = ("memory", "sqlite", "postgres", "store")
+"""`store`: a SQLite checkpointer, and the registry in a LangGraph store."""
+
+
+def place(kind: str, folder: Path) -> Path | Workspace:
+    """Where the registry is."""
+    return StoreWorkspace(InMemoryStore(), ("w",)) if kind == "store" else folder / "workspace"
 
 
 @pytest.fixture(params=KINDS)
 def notebook(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Notebook]:
     """Ann's threads in every kind of checkpointer."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
-    with opened(request.param, tmp_path, url) as saver:
-        yield Notebook(saver, tmp_path / "workspace")
+    with opened(request.param.replace("store", "sqlite"), tmp_path, url) as saver:
+        yield Notebook(saver, place(request.param, tmp_path))
 
 
 @pytest.fixture(params=KINDS)
 async def anotebook(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Notebook]:
     """Ann's threads in every kind of asynchronous checkpointer."""
     url = request.getfixturevalue("postgres_url") if request.param == "postgres" else None
-    async with opened_async(request.param, tmp_path, url) as saver:
-        yield Notebook(saver, tmp_path / "workspace")
+    async with opened_async(request.param.replace("store", "sqlite"), tmp_path, url) as saver:
+        yield Notebook(saver, place(request.param, tmp_path))
 
 
 @pytest.fixture

@@ -87,10 +87,10 @@ def test_where_no_index_can_be_written_one_in_memory_does(
     assert "cannot be used" in caplog.text
 
 
-def test_records_that_cannot_be_read_are_left_out(embedded: Notebook) -> None:
+def test_records_that_cannot_be_read_are_left_out(embedded: Notebook, tmp_path: Path) -> None:
     embedded.write("t1", [HumanMessage("needle")])
     embedded.write("t2", [HumanMessage("needle")])
-    (record,) = Path(embedded.workspace.root).rglob("threads/t1.json")
+    (record,) = tmp_path.rglob("threads/t1.json")
     record.write_text('{"thread_id": 7}')
     assert [hit.thread_id for hit in embedded.journal.search("needle")] == ["t2"]
     assert embedded.journal.reindex().threads == 2
