@@ -8,8 +8,8 @@ on a fresh copy of the database: how much is live depends on how long ago the la
 5,000 none has been. A *fork before the seal* goes on from where the thread was one call before its
 last seal, and has to seal again; *after the seal* from where the call that sealed had ended. *next
 call* is the one after that. A call at 5,000 seals, too: `--lengths 4800 50000` compares with one
-that does not. Milliseconds of the clock and of the processor; the ratio is that of the latter: others
-may be at work.
+that does not. Milliseconds of the clock and of the processor. The ratio is that of the latter:
+others may be at work.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def lengthen(graph: Any, length: int, batch: int) -> dict[str, RunnableConfig]:
 
 
 def one_more_call(
-    made: Path, journal_window: int | None, place: RunnableConfig
+    made: Path, journal_window: int | None, place: RunnableConfig = THREAD
 ) -> tuple[list[float], list[float], int]:
     """Time one more call, and the next one, on a copy of a thread.
 

@@ -63,7 +63,7 @@ def run(options: Options) -> Result:
 def _on_sqlite(length: int, window: int, batch: int, repeat: int) -> list[float]:
     with tempfile.TemporaryDirectory(prefix="longthread-bench-") as name:
         grow(Path(name), length, batch, window)
-        return [one_more_call(Path(name), window)[0] * 1_000 for _ in range(repeat)]
+        return [one_more_call(Path(name), window)[0][0] * 1_000 for _ in range(repeat)]
 
 
 def _on_postgres(server: str, length: int, window: int, batch: int, repeat: int) -> list[float]:
