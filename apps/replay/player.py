@@ -18,6 +18,7 @@ from ...state.errors import LongthreadError
 from ...state.journal import append_messages, as_journal
 from ...state.projection import ContextView, view_context
 from ...state.validity import violations
+from .held import HeldAsItIs
 from .measures import Event, Measured, Replay
 from .pricing import Prices, PromptMeter
 from .recorded import recorded_model, recorded_tools
@@ -90,7 +91,7 @@ def play_session(
             compaction=compaction,
             eviction=eviction,
             workspace=folder,
-            checkpointer=InMemorySaver(),
+            checkpointer=InMemorySaver(serde=HeldAsItIs()),
             context_window=window,
         )
         player = _Player(session, graph, Replay(session, window), prices or Prices(), check)

@@ -1,4 +1,4 @@
-"""A checkpointer in memory that keeps the last checkpoint alone.
+"""A checkpointer in memory that keeps the last checkpoint alone, and writes nothing down.
 
 A session of thousands of steps would otherwise be held thousands of times over.
 """
@@ -11,11 +11,16 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.memory import InMemorySaver
 
+from longthread.apps.replay.held import HeldAsItIs
+
 __all__ = ["LastCheckpoint"]
 
 
 class LastCheckpoint(InMemorySaver):
-    """For graphs whose channels are written whole into each checkpoint (no `DeltaChannel`)."""
+    """Keeps one checkpoint; for graphs that write their channels whole (no `DeltaChannel`)."""
+
+    def __init__(self) -> None:
+        super().__init__(serde=HeldAsItIs())
 
     def put(
         self,

@@ -6,6 +6,8 @@ from typing import Any
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from longthread.apps.replay.held import HeldAsItIs
+
 from .player import Build, Materials, count_tokens
 
 __all__ = ["deep_agent", "lean_deep_agent"]
@@ -33,7 +35,7 @@ def deep_agent() -> Build:
                     token_counter=count_tokens,
                 )
             ],
-            checkpointer=InMemorySaver(),
+            checkpointer=InMemorySaver(serde=HeldAsItIs()),
         )
 
     return build
@@ -77,7 +79,7 @@ def lean_deep_agent(*, evict: float = 0.1) -> Build:
             materials.tools,
             system_prompt=materials.system or None,
             middleware=middleware,
-            checkpointer=InMemorySaver(),
+            checkpointer=InMemorySaver(serde=HeldAsItIs()),
         )
 
     return build

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from longthread.apps.replay import (
     Replay,
@@ -250,6 +251,16 @@ def test_the_same_recording_gives_the_same_figures() -> None:
     first, second = played(read, window=3_000), played(read, window=3_000)
     assert first.requests == second.requests
     assert first.summaries == second.summaries
+
+
+def test_a_thread_that_is_stored_as_bytes_gives_the_same_figures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    held = played(long_session(60), window=3_000)
+    monkeypatch.setattr("longthread.apps.replay.player.HeldAsItIs", JsonPlusSerializer)
+    stored = played(long_session(60), window=3_000)
+    assert held.events
+    assert (held.requests, held.summaries) == (stored.requests, stored.summaries)
 
 
 def test_the_default_window_is_a_quarter_of_the_session_but_at_least_16000() -> None:
