@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
@@ -33,7 +33,7 @@ from .agent import Tool, build_agent_graph, context_policy
 from .context_steps import ContextSteps, merge_decisions, recorded
 from .models import needs_cache_hints
 
-if TYPE_CHECKING:
+try:
     from langchain.agents import AgentState
     from langchain.agents.middleware import (
         AgentMiddleware,
@@ -42,39 +42,10 @@ if TYPE_CHECKING:
         ModelResponse,
     )
     from langchain.agents.middleware.types import PrivateStateAttr
-else:
-
-    def _langchain() -> tuple[Any, ...]:
-        try:
-            from langchain.agents import AgentState
-            from langchain.agents.middleware import (
-                AgentMiddleware,
-                ExtendedModelResponse,
-                ModelRequest,
-                ModelResponse,
-            )
-            from langchain.agents.middleware.types import PrivateStateAttr
-        except ImportError as error:
-            raise ConfigurationError(
-                "ContextMiddleware: LangChain is missing, pip install 'longthread[langchain]'"
-            ) from error
-        return (
-            AgentState,
-            AgentMiddleware,
-            ExtendedModelResponse,
-            ModelRequest,
-            ModelResponse,
-            PrivateStateAttr,
-        )
-
-    (
-        AgentState,
-        AgentMiddleware,
-        ExtendedModelResponse,
-        ModelRequest,
-        ModelResponse,
-        PrivateStateAttr,
-    ) = _langchain()
+except ImportError as error:
+    raise ConfigurationError(
+        "ContextMiddleware: LangChain is missing, pip install 'longthread[langchain]'"
+    ) from error
 
 __all__ = ["ContextMiddleware", "ContextState"]
 

@@ -94,7 +94,11 @@ def composing(names: Names, script: Scripted, given: Given) -> None:
     assert "support says: I was sent 3 messages." in printed
     assert "['I was sent 1 messages.', 'I was sent 1 messages.']" in printed
     assert printed[printed.index("Pay 3?") + 1] == "It was paid."
-    assert len(names["parent"].get_state(names["thread"]).values["messages"]) == 6
+    assert "('tools',) {'amount': 3}" in printed
+    assert "Pay 2?" in printed
+    assert "reasoning: " in " ".join(printed)
+    assert "approved=True" in printed
+    assert len(names["parent"].get_state(names["thread"]).values["messages"]) == 8
 
 
 def errors(names: Names, script: Scripted, given: Given) -> None:
