@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 from ..state.errors import ConfigurationError
@@ -35,6 +36,7 @@ LABELS = {
 
 _KEPT_OUT = {"summarised": "#fbe2c6", "masked": "#cbdff0", "evicted": "#d5e8d4"}
 _KEPT_OUT_LABELS = {"summarised": "summarised", "masked": "masked", "evicted": "moved to a file"}
+_LINES = ("everything", "window", "compaction")
 _COLUMNS = 3
 _WINDOW, _WHOLE, _COMPACTION = "#c0392b", "#555555", "#a85a0c"
 
@@ -69,7 +71,7 @@ def plot_context(
         raise ConfigurationError(
             "plot_context needs matplotlib: python -m pip install 'longthread[notebooks]'"
         ) from error
-    columns = min(_COLUMNS, len(panels))
+    columns = min(_COLUMNS, len(panels) if len(panels) <= _COLUMNS else ceil(sqrt(len(panels))))
     rows = -(-len(panels) // columns)
     size = (max(8.0, 4.6 * columns), 1.0 + 3.4 * rows)
     figure = Figure(figsize=size, layout="constrained")
@@ -84,8 +86,14 @@ def plot_context(
         axes.set_axis_off()
     for axes in grid[:, 0]:
         axes.set_ylabel("tokens")
+    order = [*LABELS.values(), *_KEPT_OUT_LABELS.values(), *_LINES]
+    shown = sorted(legend, key=order.index)
     figure.legend(
-        list(legend.values()), list(legend), loc="outside lower center", ncols=5, fontsize="small"
+        [legend[label] for label in shown],
+        shown,
+        loc="outside lower center",
+        ncols=5,
+        fontsize="small",
     )
     if title:
         figure.suptitle(title)

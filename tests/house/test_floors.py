@@ -69,8 +69,8 @@ class _Collector(ast.NodeVisitor):
         for child in node.body:
             self.visit(child)
         self._lazy = outside
-        for child in (*node.handlers, *node.orelse, *node.finalbody):
-            self.visit(child)
+        for other in (*node.handlers, *node.orelse, *node.finalbody):
+            self.visit(other)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
         self.visit_FunctionDef(node)
