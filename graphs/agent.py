@@ -229,6 +229,7 @@ def build_agent_graph(
             read_file_tool(
                 files,
                 agent=name,
+                evicted=eviction.path,
                 page_chars=page_chars_of(window),
                 page_tokens=window // 8,
                 name=read_tool,

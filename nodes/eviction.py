@@ -18,7 +18,7 @@ from ..state.projection import view_context
 from ..state.text import well_formed
 from ..stores.paths import safe_segment
 from ..stores.workspace import ScopedWorkspace, Workspace
-from .identity import owner_of
+from .identity import thread_owner
 from .node import Node, Run, Steps, Update, io
 
 __all__ = ["EvictionNode"]
@@ -49,7 +49,7 @@ class EvictionNode(Node):
         """Write every oversized text that is new, and record it."""
         view = view_context(state, self.policy)
         evictions: dict[str, Eviction] = {}
-        files = self.workspace.scoped(owner_of(run, self.agent))
+        files = self.workspace.scoped(thread_owner(state, run, self.agent))
         for message in oversized(view):
             text = text_of(message.content)
             path = self._path(message, text, run.thread_id)

@@ -18,6 +18,7 @@ from ..state.counting import count_text, text_of
 from ..state.decisions import Eviction
 from ..state.errors import LongthreadError, WorkspaceError
 from ..state.facts import new_facts, says_nothing, unwrapped
+from ..state.guests import guest_positions
 from ..state.journal import Journal
 from ..state.material import material, without_reference
 from ..state.overflow import classify_overflow
@@ -122,7 +123,7 @@ class Extraction:
         room, most, conflicts = window, len(talk.journal), 0
         while True:
             place: Place = yield io(talk.cursor.place, talk.journal, talk.moment)
-            if not _anything_said(talk.journal[place.start : talk.end]):
+            if not _anything_said(talk.journal, place.start, talk.end):
                 return done
             known, shown = yield io(self._known, talk, window // 4)
             left = min(room, window * 3 // 4 - count_text(self.system) - count_text(shown))
@@ -204,8 +205,10 @@ class Extraction:
         """Take as many messages as fit into a request, at least one."""
         texts: list[str] = []
         used, stop = 0, start
-        for message in talk.journal[start : min(talk.end, start + most)]:
-            text = self._text(message, talk.evictions)
+        end = min(talk.end, start + most)
+        guests = guest_positions(talk.journal, start, end)
+        for at in range(start, end):
+            text = "" if at in guests else self._text(talk.journal[at], talk.evictions)
             tokens = count_text(text) + 2 if text else 0
             if texts and used + tokens > room:
                 break
@@ -229,8 +232,13 @@ class Extraction:
         return without_reference(text)
 
 
-def _anything_said(messages: list[AnyMessage]) -> bool:
-    return any(m.type in ("human", "ai") and text_of(m.content).strip() for m in messages)
+def _anything_said(journal: Journal, start: int, end: int) -> bool:
+    guests = guest_positions(journal, start, end)
+    return any(
+        journal[at].type in ("human", "ai") and text_of(journal[at].content).strip()
+        for at in range(start, end)
+        if at not in guests
+    )
 
 
 def _now(moment: datetime) -> str:

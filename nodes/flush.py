@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from ..state.cut import choose_cut, compaction_due
-from ..state.decisions import newest_human
 from ..state.due import is_answered
-from ..state.errors import LongthreadError, WorkspaceError
+from ..state.errors import LongthreadError
 from ..state.projection import ContextView, view_context
 from ..state.rolling import rolling_due
 from ..stores.flush_cursor import FlushCursor
@@ -18,7 +17,7 @@ from ..stores.workspace import ScopedWorkspace
 from .background import submit
 from .end_of_call import EndOfCall, flushed
 from .extraction import Conversation, Extraction
-from .identity import now, other_owner, owner_of
+from .identity import is_guest, now, owner_of, thread_owner
 from .maintenance import Maintenance
 from .memory_node import MemoryNode
 from .node import Run, Steps, Update, io
@@ -46,16 +45,14 @@ class FlushNode(MemoryNode):
             return {}
         view = view_context(state, self.policy)
         try:
-            files = self.files(run)
+            # A guest's call may still hide what the owner has said: that is read first, as ever.
+            files = self.workspace.scoped(thread_owner(state, run, self.agent))
+            guest = is_guest(state, run, self.agent)
             moment: datetime = yield io(now, run)
         except LongthreadError as error:  # a context that `recall` has not seen
             log.warning("nothing was added to the ledger: %s", error)
             return {}
         extraction = Extraction(self.policy, self.model, self.window)
-        owner = other_owner(state, run, self.agent)
-        if owner is not None:
-            yield from self._passed_over(view, extraction, self.workspace.scoped(owner), run)
-            return {}
         ended, shortens = is_answered(view), rolling_due(view) is not None
         if not ended or shortens:
             # What a compaction is about to hide is read first, whatever the trigger for calls is.
@@ -63,6 +60,8 @@ class FlushNode(MemoryNode):
             yield from flushed(extraction, _talk(view, end, files, moment, run), run)
             if not ended:
                 return {}
+        if guest:
+            return {}
         talk = _talk(view, len(view.journal), files, moment, run)
         maintenance = Maintenance(self.policy, self.model, self.window)
         if memory.background:
@@ -71,26 +70,6 @@ class FlushNode(MemoryNode):
         if not shortens:
             yield from flushed(extraction, talk, run, throttle=memory)
         return {"maintenance": True} if (yield from maintenance.due(files, moment)) else {}
-
-    def _passed_over(
-        self, view: ContextView, extraction: Extraction, files: ScopedWorkspace, run: Run
-    ) -> Steps[None]:
-        """Extract what the thread's owner has said before this call of another user, and no more.
-
-        The owner's next call goes on behind it: what is said now gets into nobody's memory.
-        """
-        begins = newest_human(view.journal) or 0
-        while begins > 0 and view.journal[begins - 1].type in ("human", "system"):
-            begins -= 1
-        moment: datetime = yield io(now, run)
-        talk = _talk(view, begins, files, moment, run)
-        yield from flushed(extraction, talk, run)
-        if is_answered(view):
-            try:
-                journal = view.journal
-                yield io(talk.cursor.advance, journal, len(journal), moment, None)
-            except WorkspaceError as error:
-                log.warning("what another user has said could not be passed over: %s", error)
 
     def extracted(
         self, view: ContextView, end: int, files: ScopedWorkspace, moment: datetime, run: Run

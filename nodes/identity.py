@@ -11,7 +11,7 @@ from ..state.errors import ConfigurationError
 from ..stores.workspace import Owner
 from .node import Run
 
-__all__ = ["now", "other_owner", "owner_of", "utc_now"]
+__all__ = ["is_guest", "now", "owner_of", "thread_owner", "utc_now"]
 
 
 def owner_of(run: Run, agent: str) -> Owner:
@@ -32,16 +32,22 @@ def owner_of(run: Run, agent: str) -> Owner:
     return Owner(user=user, agent=_from_context(run, "agent") or agent)
 
 
-def other_owner(state: Mapping[str, Any], run: Run, agent: str) -> Owner | None:
-    """Return the owner of the thread when the call is made by another user; else None.
+def thread_owner(state: Mapping[str, Any], run: Run, agent: str) -> Owner:
+    """Return whose thread it is: the first call's, whoever calls now.
 
-    What is said in a thread is its owner's. A call of somebody else there neither shows the memory
-    of either of them to the other, nor writes what one has said into the memory of the other.
+    What belongs to the thread (evicted texts, sealed segments) is kept with its owner's files.
     """
     recorded = state.get("owner")
-    if not recorded or recorded["user"] == owner_of(run, agent).user:
-        return None
-    return Owner(recorded["user"], recorded["agent"])
+    return Owner(recorded["user"], recorded["agent"]) if recorded else owner_of(run, agent)
+
+
+def is_guest(state: Mapping[str, Any], run: Run, agent: str) -> bool:
+    """Whether this call is made by another user than the thread's owner.
+
+    It neither shows the memory of either of them to the other, nor writes what one has said into
+    the memory of the other.
+    """
+    return thread_owner(state, run, agent).user != owner_of(run, agent).user
 
 
 def now(run: Run) -> datetime:

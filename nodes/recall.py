@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import takewhile
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,7 @@ from langgraph.types import Overwrite
 
 from ..state.decisions import Memory, OverflowState, Sealed, learned
 from ..state.errors import WorkspaceError
+from ..state.guests import as_guests
 from ..state.journal import append_messages, as_journal, has_made_id
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
@@ -21,7 +23,7 @@ from ..state.rolling import rolling_record
 from ..stores.segments import has_sealed
 from ..stores.workspace import Workspace
 from .closed import refuse_closed
-from .identity import now, other_owner, owner_of
+from .identity import is_guest, now, owner_of, thread_owner
 from .intake import handed_in, new_messages
 from .memory_items import memory_items
 from .node import Node, Run, Steps, Update, ask, io
@@ -75,6 +77,7 @@ class RecallNode(Node):
         if shown != known and (known or shown["memory"] or shown["further"] or self._once):
             # Written whole, as a snapshot: reading a thread then never replays earlier texts.
             update["memory"] = Overwrite(shown)
+        guests = self._guests(state, run)
         again = yield from self._said_again(state, run)
         if again:
             journal = append_messages(state.get("messages"), again)
@@ -82,8 +85,8 @@ class RecallNode(Node):
         if not state.get("rolling"):
             update["rolling"] = rolling_record(self.policy.rolling)
         settled = _interrupted(state, self.policy)
-        if told or again or settled:
-            update["messages"] = [*told, *again, *settled]
+        if told or guests or again or settled:
+            update["messages"] = [*told, *guests, *again, *settled]
         overflow = cast(OverflowState, state.get("overflow") or {})
         if overflow.get("attempts") or overflow.get("pending"):
             # An overflow that ended the last call has nothing to say about this one.
@@ -98,6 +101,14 @@ class RecallNode(Node):
         new = new_messages(given, as_journal(state.get("messages")))
         known = yield from self._sealed(state, run, [m.id for m in new if m.id])
         return [message for message in new if message.id not in known]
+
+    def _guests(self, state: Mapping[str, Any], run: Run) -> list[AnyMessage]:
+        """Return what is new, marked, when somebody else than the thread's owner has said it."""
+        if not is_guest(state, run, self.agent):
+            return []
+        journal = as_journal(state.get("messages"))
+        new = takewhile(lambda m: m.type in ("human", "system"), reversed(journal))
+        return [as_guests(message) for message in new if message.type == "human"][::-1]
 
     def _said_again(self, state: Mapping[str, Any], run: Run) -> Steps[list[RemoveMessage]]:
         """Remove what came in with the id of a sealed message: it is in the journal already."""
@@ -117,7 +128,7 @@ class RecallNode(Node):
         sealed: Sealed | None = state.get("sealed") or None
         if not sealed or not ids:
             return set()
-        files = self.workspace.scoped(owner_of(run, self.agent))
+        files = self.workspace.scoped(thread_owner(state, run, self.agent))
         try:
             known: set[str] = yield io(has_sealed, files, sealed, ids)
         except WorkspaceError as error:
@@ -132,19 +143,21 @@ class RecallNode(Node):
 
     def _shown(self, state: Mapping[str, Any], run: Run, known: Memory | None) -> Steps[Memory]:
         """Read memory, unless this thread keeps what it began with, and the further material."""
-        memory = ""
+        memory, withheld = "", False
         if self.policy.memory is not None and self.policy.shows_memory:
-            if self._once and known is not None:
-                memory = known["memory"]
-            elif other_owner(state, run, self.agent) is not None:
+            if is_guest(state, run, self.agent):
                 log.warning("thread %s is another user's: no memory is shown", run.thread_id)
+                withheld = True
+            elif self._once and known is not None and not known.get("withheld"):
+                memory = known["memory"]
             else:
                 files = self.workspace.scoped(owner_of(run, self.agent))
                 # A small window is not to be filled by what was said long ago.
                 allowed = min(self.policy.memory.max_reference_tokens, self.policy.window // 4)
                 memory = render_items((yield io(memory_items, files, allowed, self.policy)))
         further = render_items((yield from self._further(state, run)))
-        return Memory(memory=memory, further=further, digest=digest(f"{memory}\0{further}"))
+        shown = Memory(memory=memory, further=further, digest=digest(f"{memory}\0{further}"))
+        return {**shown, "withheld": True} if withheld else shown
 
     def _further(self, state: Mapping[str, Any], run: Run) -> Steps[list[ReferenceItem]]:
         """Read the application's own material, in order."""

@@ -16,7 +16,7 @@ from ..state.projection import view_context
 from ..state.sealing import plan_sealing, seal_is_due, sealed_update
 from ..stores.segments import write_segment
 from ..stores.workspace import Workspace
-from .identity import owner_of
+from .identity import thread_owner
 from .node import Node, Run, Steps, Update, io
 
 __all__ = ["SealNode"]
@@ -50,7 +50,7 @@ class SealNode(Node):
             return {}
         known: Sealed | None = state.get("sealed") or None
         plan = plan_sealing(view, known)
-        files = self.workspace.scoped(owner_of(run, self.agent))
+        files = self.workspace.scoped(thread_owner(state, run, self.agent))
         try:
             sealed: Sealed = yield io(
                 write_segment, files, run.thread_id, known, plan.messages, plan.kept

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -76,11 +76,13 @@ class Memory(TypedDict):
         memory: Long-term memory, rendered.
         further: The application's further material, rendered.
         digest: Content hash of both.
+        withheld: Memory is not shown, since the call is not the owner's.
     """
 
     memory: str
     further: str
     digest: str
+    withheld: NotRequired[bool]
 
 
 class Sealed(TypedDict):

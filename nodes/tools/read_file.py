@@ -11,7 +11,7 @@ from ...state.counting import count_text
 from ...state.errors import ToolInputError
 from ...stores.paths import shown
 from ...stores.workspace import TextPage, Workspace
-from ..identity import owner_of
+from ..identity import owner_of, thread_owner
 from ..node import Run
 from .own_tool import own_tool
 
@@ -31,6 +31,7 @@ def read_file_tool(
     workspace: Workspace,
     *,
     agent: str = "agent",
+    evicted: str = "large_tool_results",
     page_chars: int = 20_000,
     page_tokens: int = 8_000,
     name: str = "read_file",
@@ -40,13 +41,17 @@ def read_file_tool(
     Args:
         workspace: Whose files it reads; never anything outside.
         agent: The agent's name.
+        evicted: The folder of evicted texts, which are kept with the files of the thread's owner.
         page_chars: The most characters that one call returns.
         page_tokens: The most tokens; dense text reaches that first.
         name: Its name, when the application has a `read_file` of its own.
     """
 
     def read_file(run: Run, path: str, offset: int, limit: int, char_offset: int | None) -> str:
-        files = workspace.scoped(owner_of(run, agent))
+        owner = owner_of(run, agent)
+        if path.startswith(f"{evicted}/"):
+            owner = thread_owner(getattr(run.runtime, "state", None) or {}, run, agent)
+        files = workspace.scoped(owner)
         if char_offset is not None:
             page = files.read_chars(path, max(0, char_offset), page_chars)
         else:

@@ -263,34 +263,6 @@ def test_file_and_heading_come_from_one_instant_in_the_callers_zone(tmp_path: Pa
     assert file.stem in {f"{ahead:%Y-%m-%d}", f"{ahead - timedelta(minutes=5):%Y-%m-%d}"}
 
 
-@pytest.mark.parametrize("background", [True, False])
-def test_in_a_thread_of_another_user_nobodys_memory_is_shown_or_written(
-    background: bool, tmp_path: Path
-) -> None:
-    def facts(messages: list[BaseMessage]) -> AIMessage:
-        said = str(messages[-1].content).partition("<conversation>")[2]
-        words = [word for word in ("zebra", "quokka", "otter") if word in said]
-        return AIMessage("\n".join(f"- Likes the {word}." for word in words) or "NO_REPLY")
-
-    script = Scripted("ok", facts=facts)
-    graph = agent(script, tmp_path, memory=MemoryConfig(background=background))
-    users = tmp_path / "workspace/users"
-    for user in ("ann", "ben"):
-        (users / user / "agents/agent").mkdir(parents=True)
-        (users / user / "agents/agent/MEMORY.md").write_text(f"- A secret of {user}.\n")
-    for user, text in (("ann", "a zebra"), ("ben", "a quokka"), ("ann", "an otter")):
-        graph.invoke(say(text), thread(), context={"user_id": user})
-        assert drain()
-    shown = [[user for user in ("ann", "ben") if f"of {user}" in str(r)] for r in script.requests]
-    assert shown == [["ann"], [], ["ann"]]
-    ledgers = {
-        user: "".join(p.read_text() for p in (users / user).rglob("memory/*.md"))
-        for user in ("ann", "ben")
-    }
-    assert ledgers["ben"] == ""
-    assert [word in ledgers["ann"] for word in ("zebra", "quokka", "otter")] == [True, False, True]
-
-
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "Europe", "../etc", "x" * 300, ""])
 @pytest.mark.parametrize("background", [True, False])
 def test_a_time_zone_that_is_none_is_refused_before_the_model_is_asked(

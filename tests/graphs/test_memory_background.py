@@ -162,7 +162,7 @@ def test_what_a_call_leaves_belongs_to_whom_it_was_for(tmp_path: Path) -> None:
     graph = agent(Scripted("ok", facts="- A fact."), tmp_path, memory=MemoryConfig())
     for user, zone in (("ann", "Pacific/Kiritimati"), ("ben", "Pacific/Niue")):
         context = {"user_id": user, "agent": "helper", "timezone": zone}
-        graph.invoke(say("hi"), thread("shared id"), context=context)
+        graph.invoke(say("hi"), thread(f"thread of {user}"), context=context)
     assert drain()
     users = tmp_path / "workspace/users"
     [ann], [ben] = ((users / u / "agents/helper/memory").glob("*.md") for u in ("ann", "ben"))
