@@ -30,6 +30,8 @@ def guest_positions(journal: Journal, start: int, end: int) -> set[int]:
         start: The first position to look at.
         end: The position after the last one.
     """
+    if start >= end:
+        return set()
     begins = start
     while begins > 0 and journal[begins].type != "human":
         begins -= 1
