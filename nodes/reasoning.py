@@ -73,8 +73,7 @@ class ReasoningNode(Node):
             return {}  # a result was taken away, and no provider takes calls left open at the end
         if self.structured is not None and shape_is_due(state, view):
             return (yield from self._shaped(view, run))
-        if state.get("fresh_results") and next_due(view) is not None:
-            # Parallel calls each saw their own result only; together they may be too much.
+        if state.get("fresh_results") and self._may_be_due(view) and next_due(view) is not None:
             return {}
         reserve = view.overflow.get("reserve")
         model = self.model
@@ -103,6 +102,14 @@ class ReasoningNode(Node):
         if view.overflow.get("attempts"):
             update["overflow"] = learned(view.overflow)
         return update
+
+    def _may_be_due(self, view: ContextView) -> bool:
+        """Whether the trigger behind `tools` could not see all that this request would have.
+
+        Parallel calls each saw their own result only: together they may be too much. And a prompt
+        that is made for each request is not known before.
+        """
+        return callable(self.policy.system) or view.body.parallel
 
     def _shaped(self, view: ContextView, run: Run) -> Steps[Update]:
         """Ask for the answer once more, in the shape of the schema; it is committed already."""

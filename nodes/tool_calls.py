@@ -10,7 +10,6 @@ from typing import Any
 from langchain_core.messages import AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import GraphInterrupt
-from langgraph.prebuilt import ToolNode
 
 from ..state.body import INTERRUPTED
 from ..state.policy import ContextPolicy
@@ -18,6 +17,7 @@ from ..state.projection import view_context
 from ..state.replacement import well_formed_message
 from .dispatch import Dispatch, answered_now
 from .node import Effect, Node, Run, Steps
+from .tool_runner import ToolRunner
 
 __all__ = ["ToolsNode"]
 
@@ -48,7 +48,7 @@ class ToolsNode(Node):
         self, policy: ContextPolicy, tools: Sequence[BaseTool | Callable[..., Any]]
     ) -> None:
         self.policy = policy
-        self.runner = ToolNode(list(tools), handle_tool_errors=_error_text)
+        self.runner = ToolRunner(list(tools), handle_tool_errors=_error_text)
 
     def steps(self, state: Any, run: Run) -> Steps[Any]:
         """Run the calls; what cannot be read is answered without running anything."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from langchain_core.messages import (
@@ -23,7 +24,7 @@ from .counting import count_known, count_message, text_of
 from .decisions import Decisions, Eviction
 from .journal import Journal
 from .policy import ContextPolicy
-from .replacement import as_shown, eviction_of
+from .replacement import as_shown, eviction_of, is_maskable, masked_tokens
 
 __all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
 
@@ -61,7 +62,10 @@ class Body:
         messages: The messages as they are shown, in request order.
         sources: The journal position of each, or -1 for a result that stands in for a missing one.
         tokens: The estimated tokens of each.
-        total: Their sum.
+        savings: The tokens that each would no longer take once the mask has passed it.
+        first_saving: Index of the first that would take less, or None.
+        late: Whether a result stands before others that came earlier.
+        sums: The tokens of the first n messages, for every n.
         masked: Tokens hidden by masks and cut arguments.
         evicted: Tokens hidden by evictions.
         unanswered: Calls of the last assistant message that have no result yet.
@@ -72,7 +76,10 @@ class Body:
     messages: list[AnyMessage] = field(default_factory=list)
     sources: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
-    total: int = 0
+    savings: list[int] = field(default_factory=list)
+    first_saving: int | None = None
+    late: bool = False
+    sums: list[int] = field(default_factory=lambda: [0])
     masked: int = 0
     evicted: int = 0
     unanswered: tuple[str, ...] = ()
@@ -93,6 +100,16 @@ class Body:
     def called_tools(self) -> list[str]:
         """Return the names of the tools that the last answer called, answered or not."""
         return [call["name"] for call in self._caller.tool_calls] if self._caller else []
+
+    @property
+    def total(self) -> int:
+        """The tokens of all that is shown."""
+        return self.sums[-1]
+
+    @property
+    def parallel(self) -> bool:
+        """Whether the last answer made several calls, each with a result of its own."""
+        return self._caller is not None and len(call_ids(self._caller)) > 1
 
     def open_calls(self) -> list[ToolCall | InvalidToolCall]:
         """Return the calls of the last answer that have no result yet, in order."""
@@ -141,11 +158,31 @@ class Body:
         if call_id in self.unanswered:
             self.unanswered = tuple(c for c in self.unanswered if c != call_id)
             self._put(*self._shown(message, journal, at, decisions, policy), source=at)
+            self._may_be_masked(len(self.messages) - 1, message, decisions, policy)
         elif call_id in self._stand_ins:
             place = self._stand_ins.pop(call_id)
             shown, tokens = self._shown(message, journal, at, decisions, policy)
-            self.total += tokens - self.tokens[place]
             self.messages[place], self.tokens[place], self.sources[place] = shown, tokens, at
+            self.sums = [0, *accumulate(self.tokens)]
+            self._may_be_masked(place, message, decisions, policy)
+            self.late = True
+
+    def _may_be_masked(
+        self, place: int, message: ToolMessage, decisions: Decisions, policy: ContextPolicy
+    ) -> None:
+        """Note once what masking a result would save, so that no step has to look at it again."""
+        masking, shown = policy.masking, self.messages[place]
+        if masking is None or self.sources[place] < decisions.masked:
+            return
+        assert isinstance(shown, ToolMessage)
+        eviction = eviction_of(message, decisions.evictions)
+        if not is_maskable(shown, eviction, masking):
+            return
+        saving = self.tokens[place] - masked_tokens(shown, eviction, masking)
+        if saving > 0:
+            self.savings[place] = saving
+            first = self.first_saving
+            self.first_saving = place if first is None else min(first, place)
 
     def _settle(self) -> None:
         """Before another turn begins, every open call gets a result."""
@@ -166,6 +203,9 @@ class Body:
     ) -> tuple[AnyMessage, int]:
         eviction = eviction_of(message, decisions.evictions)
         masked = at < decisions.masked
+        hides = masked or eviction is not None or at < decisions.arguments or at < decisions.shed
+        if not hides and message.id and journal.plain.get(message.id) is message:
+            return message, count_known(message, journal)
         shown = as_shown(
             message,
             masked=masked,
@@ -175,6 +215,8 @@ class Body:
             shed=at < decisions.shed,
         )
         if shown is message:
+            if not hides and message.id:
+                journal.plain[message.id] = message
             return message, count_known(message, journal)
         tokens = count_message(shown)
         hidden = count_known(message, journal) - tokens
@@ -187,8 +229,9 @@ class Body:
     def _put(self, message: AnyMessage, tokens: int, source: int) -> None:
         self.messages.append(message)
         self.tokens.append(tokens)
+        self.savings.append(0)
         self.sources.append(source)
-        self.total += tokens
+        self.sums.append(self.sums[-1] + tokens)
 
 
 def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Body:
@@ -219,6 +262,8 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
         messages=known.messages.copy(),
         sources=known.sources.copy(),
         tokens=known.tokens.copy(),
+        savings=known.savings.copy(),
+        sums=known.sums.copy(),
         _stand_ins=known._stand_ins.copy(),
         _evictions=decisions.evictions,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -69,7 +70,7 @@ def compaction_due(view: ContextView) -> Cut | None:
         return None
     keep = _first_kept(view, config)
     needed = FRAME_TOKENS if above else config.min_progress * view.body.total
-    if sum(view.body.tokens[:keep]) < needed:
+    if view.body.sums[keep] < needed:
         return None
     cut = choose_cut(view, keep)
     return cut if cut is not None and cut.removed >= needed else None
@@ -107,7 +108,7 @@ def cut_at(view: ContextView, place: int) -> Cut:
     through = journal[position - 1].id
     assert through is not None
     new = sum(m.type != "system" for m in journal[body.start : position])
-    removed = sum(body.tokens[:place]) - _shown_again(view, place)
+    removed = body.sums[place] - _shown_again(view, place)
     return Cut(position, through, view.decisions.size + new, place, removed)
 
 
@@ -127,12 +128,8 @@ def _first_kept(view: ContextView, config: CompactionConfig) -> int:
     by_number = config.keep_tokens == 0
     # Kept by number or by tokens, never more than half of the budget: the rest has to fit too.
     allowed = view.budget.keep_tokens(view.window if by_number else config.keep_tokens)
-    index = len(body.messages)
-    least = max(0, index - config.keep_messages) if by_number else 0
-    while index > least and allowed >= body.tokens[index - 1]:
-        index -= 1
-        allowed -= body.tokens[index]
-    return min(index, last)
+    least = max(0, len(body.messages) - config.keep_messages) if by_number else 0
+    return min(max(least, bisect_left(body.sums, body.total - allowed)), last)
 
 
 def last_step(view: ContextView) -> int:

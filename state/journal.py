@@ -52,9 +52,10 @@ class Journal(list[AnyMessage]):
         calls: Ids of the tool calls that projections have met: an id in it is not free.
         edited: Ids of messages that were replaced in their place.
         counts: Token estimates by message id, each good only for the very message object beside it.
+        plain: Messages by id that are shown as they are where no decision hides anything.
     """
 
-    __slots__ = ("_positions", "calls", "counts", "edited", "memo")
+    __slots__ = ("_extended", "_positions", "calls", "counts", "edited", "memo", "plain")
 
     def __init__(self, messages: Iterable[AnyMessage] = ()) -> None:
         super().__init__(messages)
@@ -62,7 +63,9 @@ class Journal(list[AnyMessage]):
         self.calls: set[str] = set()
         self.edited: set[str] = set()
         self.counts: dict[str, tuple[BaseMessage, int]] = {}
+        self.plain: dict[str, AnyMessage] = {}
         self.memo: Any = None
+        self._extended: list[tuple[list[tuple[AnyMessage, str | None]], Journal]] = []
 
     def __copy__(self) -> Journal:
         copy = Journal.__new__(Journal)
@@ -71,7 +74,9 @@ class Journal(list[AnyMessage]):
         copy.calls = self.calls
         copy.edited = self.edited
         copy.counts = self.counts
+        copy.plain = self.plain
         copy.memo = self.memo
+        copy._extended = self._extended
         return copy
 
     def __reduce__(self) -> tuple[type[Journal], tuple[list[AnyMessage]]]:
@@ -85,6 +90,21 @@ class Journal(list[AnyMessage]):
         if at is None or at >= len(self) or self[at].id != message_id:
             return None
         return at
+
+    def _take_extended(self, new: Sequence[AnyMessage]) -> Journal | None:
+        """Return, once, what the same messages made of this journal a moment ago.
+
+        An edge that follows a node reads the state as it will be, and then it becomes that: both
+        are one append, and what a projection of the first has worked out serves the second. It is
+        given away only once, so that an old journal that somebody holds does not hold all others.
+        """
+        if not self._extended:
+            return None
+        given, result = self._extended.pop()
+        same = len(given) == len(new) and all(
+            a is b and a.id == i for (a, i), b in zip(given, new, strict=True)
+        )
+        return result if same else None
 
     def _push(self, message: AnyMessage) -> None:
         at = len(self)
@@ -131,9 +151,15 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
     incoming: list[AnyMessage] = []
     for write in writes:
         incoming.extend(as_messages(write))
+    extended = journal._take_extended(incoming)
+    if extended is not None:
+        return extended
+    before, given = journal, [(message, message.id) for message in incoming]
     journal = journal.__copy__()
+    journal._extended = []
     for message in incoming:
         journal = _applied(journal, message)
+    before._extended[:] = [(given, journal)]
     return journal
 
 

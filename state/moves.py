@@ -14,7 +14,7 @@ from .config import CompactionConfig, TruncateArgsConfig
 from .counting import count_message
 from .cut import last_step
 from .projection import ContextView
-from .replacement import as_truncated, eviction_of, is_maskable, masked_tokens
+from .replacement import as_truncated
 
 __all__ = ["Move", "move_pays", "move_relieves", "next_move"]
 
@@ -30,7 +30,6 @@ class Move:
         masked_through: Id of the last message that the mask will cover, or None if it stays.
         arguments_through: The same for the truncation of arguments.
         positions: The positions after them, by the name of their channel.
-        steps: Steps that the mask passes.
         freed: Tokens that what is newly hidden no longer takes.
         rewritten: Tokens after the first message that changes: the provider reads them anew.
     """
@@ -38,31 +37,29 @@ class Move:
     masked_through: str | None
     arguments_through: str | None
     positions: dict[str, int]
-    steps: int
     freed: int
     rewritten: int
 
 
 def next_move(view: ContextView) -> Move | None:
     """Return the furthest move that hides something new, or None if there is none."""
-    masks, steps, mask_end = _masks(view)
+    masked, first_masked, mask_end = _masks(view)
     arguments, arguments_end = _arguments(view)
-    savings = masks | arguments
-    freed = sum(savings.values())
+    freed = masked + sum(arguments.values())
     if freed <= 0:
         return None
+    first = min([*arguments, *([first_masked] if masked else [])])
     return Move(
-        masked_through=_id_before(view, mask_end) if masks else None,
+        masked_through=_id_before(view, mask_end) if masked else None,
         arguments_through=_id_before(view, arguments_end) if arguments else None,
         positions={
-            **({"masked_through": _position(view, mask_end)} if masks else {}),
+            **({"masked_through": _position(view, mask_end)} if masked else {}),
             **(
                 {"arguments_truncated_through": _position(view, arguments_end)} if arguments else {}
             ),
         },
-        steps=steps if masks else 0,
         freed=freed,
-        rewritten=sum(view.body.tokens[min(savings) :]) - freed,
+        rewritten=view.body.total - view.body.sums[first] - freed,
     )
 
 
@@ -70,7 +67,7 @@ def move_pays(view: ContextView, move: Move) -> bool:
     """Whether to move for its own sake, compaction apart."""
     masking = view.policy.masking
     if masking is not None and masking.batch != "auto" and move.masked_through is not None:
-        return move.steps >= masking.batch
+        return _steps_passed(view, masking.turns) >= masking.batch
     if view.tokens < CACHEABLE_TOKENS:
         return True
     payback = masking.payback if masking is not None else 1.0
@@ -87,27 +84,31 @@ def move_relieves(view: ContextView, move: Move) -> bool:
     return move.freed >= config.min_progress * view.body.total
 
 
-def _masks(view: ContextView) -> tuple[dict[int, int], int, int]:
-    """Return tokens saved by body index, steps passed, and the index that the mask ends before."""
+def _masks(view: ContextView) -> tuple[int, int, int]:
+    """Return tokens saved, the first body index that saves any, and that the mask ends before."""
     masking, body = view.policy.masking, view.body
-    if masking is None:
-        return {}, 0, 0
+    first = body.first_saving
+    if masking is None or first is None:
+        return 0, 0, 0
     end = _index_of_step(view, masking.turns)
-    savings: dict[int, int] = {}
-    steps = 0
-    index = end
-    while index and body.sources[index - 1] >= view.decisions.masked:
-        index -= 1
-        message = body.messages[index]
-        steps += message.type == "ai"
-        if body.sources[index] >= body.sources[end] or not isinstance(message, ToolMessage):
-            continue
-        eviction = eviction_of(view.journal[body.sources[index]], view.decisions.evictions)
-        if is_maskable(message, eviction, masking):
-            saved = body.tokens[index] - masked_tokens(message, eviction, masking)
-            if saved > 0:
-                savings[index] = saved
-    return savings, steps, end
+    if first >= end:
+        return 0, 0, end
+    if not body.late:
+        return sum(body.savings[:end]), first, end
+    # The boundary is a place in the journal: a result that came after it is not behind it.
+    behind = {
+        at: saving
+        for at, saving in enumerate(body.savings[:end])
+        if saving and body.sources[at] < body.sources[end]
+    }
+    return sum(behind.values()), min(behind, default=0), end
+
+
+def _steps_passed(view: ContextView, turns: int) -> int:
+    """Return how many steps the mask would pass, from where it ends now."""
+    body = view.body
+    behind = zip(body.messages, body.sources[: _index_of_step(view, turns)], strict=False)
+    return sum(m.type == "ai" and at >= view.decisions.masked for m, at in behind)
 
 
 def _arguments(view: ContextView) -> tuple[dict[int, int], int]:
@@ -137,7 +138,7 @@ def _truncation(view: ContextView) -> tuple[TruncateArgsConfig | None, int]:
     """
     body, compaction = view.body, view.policy.compaction
     config = compaction.truncate_args if compaction is not None else None
-    if sum(body.tokens[last_step(view) :]) > view.budget.conversation:
+    if body.total - body.sums[last_step(view)] > view.budget.conversation:
         return config or TruncateArgsConfig(), len(body.messages)
     if config is None or not _truncation_is_asked(view, config):
         return None, 0
