@@ -55,7 +55,7 @@ class Journal(list[AnyMessage]):
         plain: Messages by id that are shown as they are where no decision hides anything.
     """
 
-    __slots__ = ("_extended", "_positions", "calls", "counts", "edited", "memo", "plain")
+    __slots__ = ("_copied", "_extended", "_positions", "calls", "counts", "edited", "memo", "plain")
 
     def __init__(self, messages: Iterable[AnyMessage] = ()) -> None:
         super().__init__(messages)
@@ -65,6 +65,7 @@ class Journal(list[AnyMessage]):
         self.counts: dict[str, tuple[BaseMessage, int]] = {}
         self.plain: dict[str, AnyMessage] = {}
         self.memo: Any = None
+        self._copied = False
         self._extended: list[tuple[list[tuple[AnyMessage, str | None]], Journal]] = []
 
     def __copy__(self) -> Journal:
@@ -76,6 +77,7 @@ class Journal(list[AnyMessage]):
         copy.counts = self.counts
         copy.plain = self.plain
         copy.memo = self.memo
+        copy._copied = True
         copy._extended = self._extended
         return copy
 
@@ -98,9 +100,10 @@ class Journal(list[AnyMessage]):
         are one append, and what a projection of the first has worked out serves the second. It is
         given away only once, so that an old journal that somebody holds does not hold all others.
         """
-        if not self._extended:
+        try:
+            given, result = self._extended.pop()
+        except IndexError:  # also when another task has just taken it
             return None
-        given, result = self._extended.pop()
         same = len(given) == len(new) and all(
             a is b and a.id == i for (a, i), b in zip(given, new, strict=True)
         )
@@ -135,10 +138,11 @@ def as_journal(messages: Sequence[Any] | None) -> Journal:
 def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journal:
     """Reducer of the `messages` channel: append by id, for `DeltaChannel`.
 
-    Deterministic, batching-invariant, and never changes `state`. A message whose id is known
-    replaces the one in its place; `RemoveMessage` removes one (an unknown id is ignored) or, with
-    `REMOVE_ALL_MESSAGES`, all that came before it; a message without id gets one derived from its
-    place and content, so that replaying the same writes gives the same ids.
+    Deterministic, batching-invariant, and never changes `state`, unless that is a fresh copy that
+    `copy.copy` has made: then it becomes the new journal, and is not copied again. A message whose
+    id is known replaces the one in its place; `RemoveMessage` removes one (an unknown id is
+    ignored) or, with `REMOVE_ALL_MESSAGES`, all that came before it; a message without id gets one
+    derived from its place and content, so that replaying the same writes gives the same ids.
 
     Args:
         state: The journal so far; the server may hand it back as a plain list of dicts.
@@ -154,12 +158,13 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
     extended = journal._take_extended(incoming)
     if extended is not None:
         return extended
-    before, given = journal, [(message, message.id) for message in incoming]
-    journal = journal.__copy__()
-    journal._extended = []
+    given, made = [(message, message.id) for message in incoming], journal._extended
+    # What was copied just now belongs to nobody yet: LangGraph copies to read ahead.
+    journal = journal if journal._copied else journal.__copy__()
+    journal._copied, journal._extended = False, []
     for message in incoming:
         journal = _applied(journal, message)
-    before._extended[:] = [(given, journal)]
+    made[:] = [(given, journal)]
     return journal
 
 
