@@ -66,7 +66,7 @@ class Journal(list[AnyMessage]):
         self.plain: dict[str, AnyMessage] = {}
         self.memo: Any = None
         self._copied = False
-        self._extended: list[tuple[list[tuple[AnyMessage, str | None]], Journal]] = []
+        self._extended: list[tuple[int, list[tuple[AnyMessage, str | None]], Journal]] = []
 
     def __copy__(self) -> Journal:
         copy = Journal.__new__(Journal)
@@ -101,12 +101,12 @@ class Journal(list[AnyMessage]):
         given away only once, so that an old journal that somebody holds does not hold all others.
         """
         try:
-            given, result = self._extended.pop()
+            length, given, result = self._extended.pop()
         except IndexError:  # also when another task has just taken it
             return None
-        same = len(given) == len(new) and all(
-            a is b and a.id == i for (a, i), b in zip(given, new, strict=True)
-        )
+        if length != len(self) or len(given) != len(new):
+            return None
+        same = all(a is b and a.id == i for (a, i), b in zip(given, new, strict=True))
         return result if same else None
 
     def _push(self, message: AnyMessage) -> None:
@@ -159,12 +159,13 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
     if extended is not None:
         return extended
     given, made = [(message, message.id) for message in incoming], journal._extended
+    length = len(journal)
     # What was copied just now belongs to nobody yet: LangGraph copies to read ahead.
     journal = journal if journal._copied else journal.__copy__()
     journal._copied, journal._extended = False, []
     for message in incoming:
         journal = _applied(journal, message)
-    made[:] = [(given, journal)]
+    made[:] = [(length, given, journal)]
     return journal
 
 

@@ -1,39 +1,33 @@
-"""Time per model step by length of the thread, beside a bare loop and `create_agent`."""
+"""Time per model step by length of the thread, beside loops of two nodes and `create_agent`."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..step_time import langchain_agent, ours, per_step, two_nodes
+from ..step_time import StepTimes, step_times
 from .options import Options
 from .result import Cell, Figure, Result, Table
 
 __all__ = ["run"]
 
-BARE, OWN, PEER = "two nodes", "longthread", "create_agent"
+BARE, LOOP, OWN, PEER = "bare", "loop", "longthread", "create_agent"
 
 
 def run(options: Options) -> Result:
     """Measure; the lengths take turns, so that what else the machine does falls on all alike."""
     lengths = (4, 6) if options.tiny else (10, 100, 1_000, 10_000)
     steps, repeat = options.size(3, 20, 60), options.size(1, 3, 9)
-    graphs: dict[str, Callable[[Any], Any]] = {BARE: two_nodes, OWN: ours}
-    if find_spec("langchain"):
-        graphs[PEER] = langchain_agent
-    times: dict[str, dict[int, list[float]]] = {
-        name: {length: [] for length in lengths} for name in graphs
-    }
+    runs: dict[int, list[StepTimes]] = {length: [] for length in lengths}
     for _ in range(repeat):
         for length in lengths:
-            for name, build in graphs.items():
-                times[name][length].append(per_step(build, length, steps))
+            runs[length].append(step_times(length, steps))
+    graphs = list(runs[lengths[0]][0])
     found = {
-        name: {length: statistics.median(values) for length, values in by.items()}
-        for name, by in times.items()
+        name: {length: statistics.median(run[name] for run in runs[length]) for length in lengths}
+        for name in graphs
     }
     result = Result("steps", "Time per model step")
     result.figures = _figures(found, lengths, official=not options.tiny)
@@ -42,22 +36,25 @@ def run(options: Options) -> Result:
             f"{length:,}",
             *(found[name][length] for name in graphs),
             found[OWN][length] - found[BARE][length],
-            found[OWN][length] / found[BARE][length],
+            found[OWN][length] - found[LOOP][length],
             found[PEER][length] / found[OWN][length] if PEER in graphs else None,
         ]
         for length in lengths
     ]
-    columns = ["messages", *graphs, "beyond two nodes", "÷ two nodes", "create_agent ÷ longthread"]
+    columns = ["messages", *graphs, "beyond bare", "beyond loop", "create_agent ÷ longthread"]
     result.tables.append(Table("Milliseconds of the processor, median", columns, rows))
     result.notes = [
         "One step is a model call that asks for a tool, and the tool's result; in-memory saver, "
         f"the same scripted model. Median of {repeat} runs of {steps} steps.",
-        "longthread: everything on. Two nodes: the same journal channel, no context management.",
+        "All commit every step before the next one begins. longthread: everything on, in a window "
+        "of 16,000 tokens. Bare: two nodes on the same journal channel, which send as many "
+        "messages; its tool is a plain function call. Loop: the same with LangGraph's ToolNode.",
     ]
     if PEER not in graphs:
         result.notes.append("create_agent is not installed: pip install langchain.")
     result.data = {
-        name: {str(length): times for length, times in by.items()} for name, by in times.items()
+        name: {str(length): [run[name] for run in by] for length, by in runs.items()}
+        for name in graphs
     }
     result.plots["steps.png"] = lambda path: _plot(found, path)
     return result

@@ -123,3 +123,42 @@ def test_a_copy_and_a_pickle_are_the_same_journal() -> None:
     changed = copy.copy(journal)
     changed.append(HumanMessage("b", id="2"))
     assert len(journal) == 1
+
+
+@given(writes, writes, writes)
+def test_what_is_read_ahead_and_then_written_is_the_same_as_what_is_written_at_once(
+    first: list[Any], ahead: list[Any], second: list[Any]
+) -> None:
+    """An edge reads the state as it will be: LangGraph copies the journal and appends to that."""
+    journal = append_messages([], first)
+    before, plain = seen(journal), append_messages(append_messages([], first), second)
+    append_messages(copy.copy(journal), ahead)
+    read = append_messages(copy.copy(journal), second)
+    written = append_messages(journal, second)
+    again = append_messages(journal, second)
+    assert seen(read) == seen(written) == seen(again) == seen(plain)
+    assert seen(journal) == before
+
+
+def test_what_an_edge_has_read_becomes_the_journal_once() -> None:
+    journal = append_messages([], [HumanMessage("a", id="1")])
+    message = AIMessage("b", id="2")
+    read = append_messages(copy.copy(journal), [message])
+    assert append_messages(journal, [message]) is read
+    # An old journal that somebody has kept does not keep all that came after it.
+    assert append_messages(journal, [message]) is not read
+
+
+def test_what_was_read_ahead_with_another_message_or_id_is_not_taken() -> None:
+    journal = append_messages([], [HumanMessage("a", id="1")])
+    message = AIMessage("b", id="2")
+    read = append_messages(copy.copy(journal), [message])
+    message.id = "3"
+    assert seen(append_messages(journal, [message]))[-1] == ("ai", "b", "3")
+    assert seen(read)[-1][1] == "b"
+    append_messages(copy.copy(journal), [AIMessage("c", id="4")])
+    assert seen(append_messages(journal, [AIMessage("d", id="4")]))[-1] == ("ai", "d", "4")
+    changed = copy.copy(journal)
+    changed.append(HumanMessage("x", id="5"))
+    append_messages(changed, [message])
+    assert [m.id for m in append_messages(journal, [message])] == ["1", "3"]
