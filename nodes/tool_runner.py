@@ -27,9 +27,11 @@ class ToolRunner(ToolNode):
     """Runs a single call in the thread that it is in, and several as LangGraph does."""
 
     def _func(self, input: Any, config: RunnableConfig, runtime: Runtime[Any]) -> Any:
-        calls, kind = self._parse_input(input) if _KNOWN else ((), "list")
         # In the thread of an event loop a tool could not start a loop of its own.
-        if len(calls) != 1 or asyncio._get_running_loop() is not None:
+        if not _KNOWN or asyncio._get_running_loop() is not None:
+            return super()._func(input, config, runtime)
+        calls, kind = self._parse_input(input)
+        if len(calls) != 1:
             return super()._func(input, config, runtime)
         own = get_config_list(config, 1)[0]
         given = ToolRuntime(
