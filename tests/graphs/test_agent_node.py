@@ -342,8 +342,9 @@ def test_a_result_that_is_for_the_user_is_the_answer(tmp_path: Path) -> None:
     assert [m.type for m in journal(parent)] == ["human", "ai", "tool", "human", "ai"]
 
 
+@pytest.mark.parametrize("added", ["as a node", "directly"])
 def test_a_parent_whose_channels_have_our_names_and_other_types_is_left_alone(
-    tmp_path: Path,
+    added: str, tmp_path: Path
 ) -> None:
     from longthread import ThreadState
 
@@ -351,13 +352,15 @@ def test_a_parent_whose_channels_have_our_names_and_other_types_is_left_alone(
     fields: Any = {"messages": Annotated[list[Any], add_messages], **dict.fromkeys(ours, int)}
     make: Any = TypedDict
     schema = make("Colliding", fields, total=False)
-    node = agent_node(inner(Scripted(calls("a"), "one", "two"), tmp_path))
+    agent = inner(Scripted(calls("a"), "one", "two"), tmp_path)
+    node = agent_node(agent) if added == "as a node" else agent.copy({"checkpointer": True})
     parent = chain(schema=schema, helper=node)
     given = {name: at for at, name in enumerate(ours)}
     for said in ("go", "on"):
         result = parent.invoke({**say(said), **given}, thread())
     assert {name: result[name] for name in ours} == given
-    assert contents(result["messages"]) == ["go", "one", "on", "two"]
+    calls_of_its_own = ["", "saw a"] if added == "directly" else []
+    assert contents(result["messages"]) == ["go", *calls_of_its_own, "one", "on", "two"]
 
 
 def test_a_parent_without_messages_is_told_what_to_say(tmp_path: Path) -> None:
