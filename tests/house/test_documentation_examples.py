@@ -214,12 +214,11 @@ def test_every_example_runs(
         script.answers[0].tool_calls[0]["args"] = {"city": "Oslo"}  # type: ignore[union-attr]
     examples = Examples(ROOT / page)
     examples.run()
-    with examples.watched() as names:
-        given = Given(
-            lambda: capsys.readouterr().out, lambda: str(request.getfixturevalue("postgres_url"))
-        )
-        if page in CHECKS:
-            CHECKS[page](names, script, given)
+    given = Given(
+        lambda: capsys.readouterr().out, lambda: str(request.getfixturevalue("postgres_url"))
+    )
+    if page in CHECKS:
+        CHECKS[page](examples.names, script, given)
     assert examples.never_called() == []
 
 
@@ -245,6 +244,15 @@ def commands(shell: str) -> list[list[str]]:
             found.append(words[:end])
             words = [] if end is None else words[end:]
     return found
+
+
+def test_a_function_that_nobody_calls_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    source = 'def used():\n    """Say so."""\n    return used.__doc__\n\n\ndef unused(): ...\n'
+    page.write_text(f"```python\n{source}```\n```python\nlambda: 1\nassert used()\n```\n", "utf-8")
+    examples = Examples(page)
+    examples.run()
+    assert examples.never_called() == ["lambda, line 10", "unused, line 7"]
 
 
 def test_commands_are_found_in_a_shell_block() -> None:

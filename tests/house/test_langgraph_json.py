@@ -30,6 +30,17 @@ def test_the_file_is_valid_and_holds_no_secret(root: Path) -> None:
     assert config.get("dependencies") == ["."]
 
 
+def test_a_real_model_is_named_by_the_environment(
+    run_python: Callable[..., str], no_network: str, tmp_path: Path
+) -> None:
+    script = """
+from longthread.graphs.studio import agent
+print(type(agent.builder.nodes["reasoning"].runnable.model.bound).__name__)
+"""
+    environment = {"LONGTHREAD_MODEL": "openai:gpt-5-mini", "OPENAI_API_KEY": "sk-none"}
+    assert "OpenAI" in run_python("-c", no_network + script, cwd=tmp_path, env=environment)
+
+
 def test_every_graph_resolves_without_a_key_and_without_the_network(
     root: Path, run_python: Callable[..., str], no_network: str, tmp_path: Path
 ) -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import re
-import sys
 import textwrap
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 __all__ = ["Block", "Examples", "blocks_of", "pages"]
 
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,})([^\n]*)\n(.*?)^\1\2 *$", re.DOTALL | re.MULTILINE)
+
+_CALLED = "_example_was_called"
+_Function = TypeVar("_Function", ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Block(NamedTuple):
@@ -60,45 +59,54 @@ class Examples:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.names: dict[str, Any] = {"__name__": path.stem}
+        self.names: dict[str, Any] = {"__name__": path.stem, _CALLED: self._was_called}
         self.blocks = [block for block in blocks_of(path) if block.language == "python"]
-        self._functions: set[CodeType] = set()
-        self._called: set[CodeType] = set()
+        self._never_called: dict[int, str] = {}
 
     def run(self) -> None:
         """Run every block."""
         for block in self.blocks:
-            padded = "\n" * (block.line - 1) + block.text
-            code = compile(padded, str(self.path), "exec", dont_inherit=True)
-            self._functions.update(_functions_in(code))
-            with self.watched(), warnings.catch_warnings():
+            tree = ast.parse("\n" * (block.line - 1) + block.text, str(self.path))
+            watched = ast.fix_missing_locations(_Watched(self._never_called).visit(tree))
+            code = compile(watched, str(self.path), "exec", dont_inherit=True)
+            with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 exec(code, self.names)
 
-    @contextmanager
-    def watched(self) -> Iterator[dict[str, Any]]:
-        """Notice which functions of the page are called meanwhile, in whatever thread."""
-
-        def notice(frame: FrameType, event: str, _: Any) -> None:
-            if event == "call":
-                self._called.add(frame.f_code)
-
-        sys.setprofile(notice)
-        threading.setprofile(notice)
-        try:
-            yield self.names
-        finally:
-            sys.setprofile(None)
-            threading.setprofile(None)
-
     def never_called(self) -> list[str]:
         """Return the functions that the page shows and that nobody has called."""
-        return sorted(code.co_name for code in self._functions - self._called)
+        return sorted(self._never_called.values())
+
+    def _was_called(self, number: int) -> None:
+        self._never_called.pop(number, None)
 
 
-def _functions_in(code: CodeType) -> Iterator[CodeType]:
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            if inner.co_flags & 0x2:  # a function's locals are its own; a class's are not
-                yield inner
-            yield from _functions_in(inner)
+class _Watched(ast.NodeTransformer):
+    """Makes each function of a page say that it is called."""
+
+    def __init__(self, functions: dict[int, str]) -> None:
+        self.functions = functions
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        return self._said(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
+        self.generic_visit(node)
+        return self._said(node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        self.generic_visit(node)
+        pair = ast.Tuple([self._call(node, "lambda"), node.body], ast.Load())
+        node.body = ast.Subscript(pair, ast.Constant(1), ast.Load())
+        return node
+
+    def _said(self, node: _Function) -> _Function:
+        first = int(ast.get_docstring(node) is not None)  # it has to stay the first statement
+        node.body.insert(first, ast.Expr(self._call(node, node.name)))
+        return node
+
+    def _call(self, node: ast.AST, name: str) -> ast.Call:
+        number = len(self.functions) + 1_000 * getattr(node, "lineno", 0)
+        self.functions[number] = f"{name}, line {getattr(node, 'lineno', 0)}"
+        return ast.Call(ast.Name(_CALLED, ast.Load()), [ast.Constant(number)], [])
