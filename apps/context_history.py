@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..graphs.agent import context_policy
+from ..graphs.thread_access import agent_at
 from ..state.counting import count_message
 from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy
@@ -65,7 +66,8 @@ def context_history(
 
     Args:
         graph: An agent graph with a checkpointer; or, with `policy`, any graph with `messages`.
-        config: `{"configurable": {"thread_id": …}}`.
+        config: `{"configurable": {"thread_id": …}}`; with `checkpoint_ns`, the thread of an agent
+            inside the graph, see `agent_node`.
         limit: Most requests to look at; they are taken evenly over the thread's life.
         policy: Whose projection to compute; None: the graph's own.
 
@@ -73,7 +75,7 @@ def context_history(
         ConfigurationError: The graph has no checkpointer, or is no agent graph and no policy is
             given.
     """
-    policy = policy or context_policy(graph)
+    policy = policy or _policy_of(graph, config)
     known = list(_saver(graph).list(config))
     states = [graph.get_state(place) for place in _evenly(_before_requests(known), limit)]
     return _points(states, policy)
@@ -83,11 +85,16 @@ async def acontext_history(
     graph: Any, config: RunnableConfig, *, limit: int = 80, policy: ContextPolicy | None = None
 ) -> list[ContextPoint]:
     """Do what `context_history` does, asynchronously."""
-    policy = policy or context_policy(graph)
+    policy = policy or _policy_of(graph, config)
     known = [found async for found in _saver(graph).alist(config)]
     places = _evenly(_before_requests(known), limit)
     states = [await graph.aget_state(place) for place in places]
     return _points(states, policy)
+
+
+def _policy_of(graph: Any, config: RunnableConfig) -> ContextPolicy:
+    nested = (config.get("configurable") or {}).get("checkpoint_ns")
+    return context_policy(agent_at(graph, config) if nested else graph)
 
 
 def _saver(graph: Any) -> BaseCheckpointSaver[Any]:

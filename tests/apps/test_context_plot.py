@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from agents import Scripted, agent, calls, say, thread
+from parents import around, inside, journal
 
 from longthread import (
     CompactionConfig,
+    LongthreadError,
+    MaskingConfig,
     acontext_history,
     context_history,
     context_policy,
@@ -72,6 +75,32 @@ def test_sealed_messages_count(tmp_path: Path) -> None:
 async def test_the_asynchronous_twin_says_the_same(tmp_path: Path) -> None:
     graph = grown(tmp_path)
     assert await acontext_history(graph, thread()) == context_history(graph, thread())
+
+
+async def test_an_agent_inside_another_graph_has_a_history_too(tmp_path: Path) -> None:
+    parent = around(Scripted(*(calls(f"c{n}") for n in range(6)), "done"), tmp_path)
+    for said in ("go", "on"):
+        parent.invoke(say(said), thread())
+    points = context_history(parent, inside("helper"))
+    assert points[-1].journal_messages == len(journal(parent)) == 16
+    assert [point.journal_messages for point in points[:3]] == [1, 3, 5]
+    assert await acontext_history(parent, inside("helper")) == points
+    with pytest.raises(LongthreadError, match="checkpoint_ns='nobody'"):
+        context_history(parent, inside("nobody"))
+
+
+def test_what_is_kept_out_and_what_is_sent_make_up_the_whole(tmp_path: Path) -> None:
+    def look(at: str) -> str:
+        """Look at something long."""
+        return f"saw {at} " * 50
+
+    masking = MaskingConfig(turns=1, batch=1)
+    points = context_history(grown(tmp_path, 30, tools=[look], masking=masking), thread())
+    assert any(point.masked for point in points)
+    assert any(point.summarised for point in points)
+    for point in points:
+        kept_out = point.masked + point.evicted + point.summarised
+        assert point.tokens + kept_out >= point.whole
 
 
 def test_a_picture_shows_each_history_in_a_panel_of_its_own(tmp_path: Path) -> None:
