@@ -98,7 +98,7 @@ def composing(names: Names, script: Scripted, given: Given) -> None:
     assert "Pay 2?" in printed
     assert "reasoning: " in " ".join(printed)
     assert "approved=True" in printed
-    filled = {name: "I was sent 1 messages." for name in ("finder", "writer")}
+    filled = dict.fromkeys(("finder", "writer"), "I was sent 1 messages.")
     assert str({"goal": "What do otters eat?", **filled}) in printed
     assert len(names["parent"].get_state(names["thread"]).values["messages"]) == 8
 
