@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -265,3 +266,18 @@ def test_what_cannot_be_forked_is_refused_and_nothing_is_written(
     assert sorted((tmp_path / "workspace").rglob("*")) == before
     assert graph.get_state(thread("two")).created_at is None
     assert contents(graph.get_state(thread("one")).values["messages"]) == ["go", "one"]
+
+
+async def test_of_two_forks_to_one_id_the_first_is_made_and_stays(tmp_path: Path) -> None:
+    graph = agent(Scripted(*(f"answer {n}" for n in range(4))), tmp_path)
+    for name in ("one", "two"):
+        await graph.ainvoke(say(f"I am {name}"), thread(name))
+    made = await asyncio.gather(
+        *(afork_thread(graph, thread(name), "new") for name in ("one", "two")),
+        return_exceptions=True,
+    )
+    refused = [error for error in made if isinstance(error, LongthreadError)]
+    assert [error.code for error in refused] in (["SESSION_EXISTS"], ["SESSION_BUSY"])
+    said = contents(graph.get_state(thread("new")).values["messages"])
+    assert said[0] == ("I am one" if isinstance(made[1], LongthreadError) else "I am two")
+    assert len(said) == 2

@@ -7,6 +7,7 @@ what it defines; a function that nobody calls, and code that is marked as none, 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import shlex
 from collections.abc import Callable, Iterator
@@ -233,6 +234,8 @@ def test_every_block_says_what_it_is_and_is_that(page: str) -> None:
     for block in found:
         if block.language == "json":
             json.loads(block.text)
+        if block.language == "yaml":
+            assert importlib.import_module("yaml").safe_load(block.text)
 
 
 def commands(shell: str) -> list[list[str]]:
