@@ -14,33 +14,53 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import traceback
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+
+from longthread.state.errors import LongthreadError
 
 from .sessions import KINDS
 from .suite.facts import facts
 from .suite.options import Options
 from .suite.parts import PARTS, run_part
 from .suite.report import markdown, write
+from .suite.result import Result
 
 __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the parts, print the report and write it; 1 if a target of a full-size run is missed."""
+    """Run the parts, print the report and write it.
+
+    A part that fails is reported as such, and does not cost the figures of the others.
+
+    Returns:
+        1 if a part failed, or missed a target in a run that was large enough for it; else 0.
+    """
     given = sys.argv[1:] if arguments is None else list(arguments)
     options, parts, plot = _read(given)
     measured = facts()
-    results = []
+    results, failed = [], False
     for part in parts:
         print(f"── {part}", file=sys.stderr, flush=True)
-        results.append(run_part(part, options))
+        try:
+            results.append(run_part(part, options))
+        except Exception as error:
+            failed = True
+            if not isinstance(error, LongthreadError):
+                traceback.print_exc()
+            why = f"Failed: {type(error).__name__}: {error}"
+            print(why, file=sys.stderr)
+            results.append(Result(part, PARTS[part], notes=[why]))
     command = shlex.join(["python", "-m", "benchmarks", *given])
     print(markdown(results, measured, command))
     written = write(options.out, results, measured, command, plot=plot)
     print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
     figures = [figure for result in results for figure in result.figures]
-    return int(any(figure.official and figure.passed is False for figure in figures))
+    missed = any(figure.official and figure.passed is False for figure in figures)
+    return int(failed or missed)
 
 
 def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
@@ -48,7 +68,7 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure longthread beside its peers.",
-        epilog=f"parts:\n{summary}\n\nExits with 1 when a target is missed.",
+        epilog=f"parts:\n{summary}\n\nExits with 1 if a target is missed or a part fails.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help="which to run; default: all")
@@ -72,6 +92,8 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
     read = parser.parse_args(given)
     if unknown := [part for part in read.parts if part not in PARTS]:
         parser.error(f"no part is called {', '.join(unknown)}: choose from {', '.join(PARTS)}")
+    if read.plot and not find_spec("matplotlib"):
+        parser.error("--plot draws with matplotlib: pip install matplotlib")
     options = Options(
         recorded=read.recorded,
         kinds=read.kinds,

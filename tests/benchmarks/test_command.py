@@ -76,6 +76,29 @@ def test_a_missed_target_is_a_failure_if_the_run_was_large_enough(
     assert command.main(["cost", "--out", str(tmp_path)]) == code
 
 
+def test_a_part_that_fails_leaves_the_others_their_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def run(name: str, options: Options) -> Result:
+        if name == "steps":
+            raise RuntimeError("no room")
+        return Result(name, name, [Figure("f", 0.5, at_most=1)])
+
+    monkeypatch.setattr(command, "run_part", run)
+    assert command.main(["steps", "tokens", "--out", str(tmp_path)]) == 1
+    text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    assert "- Failed: RuntimeError: no room" in text
+    assert "| f | 0.500 | ≤ 1 | met |" in text
+
+
+def test_a_recording_that_is_not_there_is_named(tmp_path: Path, capsys: Any) -> None:
+    missing = str(tmp_path / "none.jsonl")
+    assert command.main(["cost", "--recorded", missing, "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert missing in said
+    assert "Traceback" not in said
+
+
 def test_without_a_part_all_of_them_run_in_their_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
