@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import psycopg
@@ -166,6 +168,33 @@ async def test_compressed_and_plain_checkpoints_are_read_side_by_side(
                 range(history[0].metadata["step"], -2, -1) if history[0].metadata else ()
             )
             assert sum(said(s.values) == expected[:-1] for s in history if s.values) > 0
+
+
+@pytest.mark.parametrize("url", LASTING, indirect=True)
+def test_large_results_take_little_more_than_themselves_and_storage_is_linear(
+    url: str, tmp_path: Path
+) -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices(ascii_lowercase, k=chance.randint(2, 9))) for _ in range(3_000)]
+    rounds, length = 40, 8_000
+
+    def read(at: str) -> str:
+        """Read something long."""
+        return " ".join(chance.choices(words, k=length))[:length]
+
+    sizes = []
+    with open_checkpointer(url) as saver:
+        turns = [[calls(f"{t}-{i}", name="read") for i in range(rounds)] for t in range(2)]
+        script = Scripted(*turns[0], "done", *turns[1], "done")
+        graph = agent(script, tmp_path, [read], checkpointer=saver)
+        for number in range(2):
+            result = graph.invoke(say("read all"), {**thread(), "recursion_limit": 1_000})
+            said = (number + 1) * rounds * length
+            assert sum(len(m.content) for m in result["messages"]) >= said
+            sizes.append((stored_bytes(url, "t"), said))
+    first, second = sizes
+    assert second[0] <= 1.5 * second[1]
+    assert (second[0] - first[0]) / (second[1] - first[1]) < 1.1 * first[0] / first[1]
 
 
 @pytest.mark.parametrize("url", LASTING, indirect=True)

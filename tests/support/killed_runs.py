@@ -3,8 +3,9 @@
     python -m killed_runs URL FOLDER KILLS SEED
 
 Each child opens the checkpointer, notes what is committed, and works on one of a few threads until
-it is killed, at any moment from its beginning on. What the tools and the children have noted is
-in `FOLDER/tools` and `FOLDER/notes`, for the test to judge.
+it is killed, at any moment from its beginning on: in the middle of tools, compactions and seals.
+What the tools and the children have noted is in `FOLDER/tools` and `FOLDER/notes`, for the test to
+judge.
 """
 
 from __future__ import annotations
@@ -23,13 +24,21 @@ from typing import Any
 from agents import Scripted, agent, say, thread
 from langchain_core.messages import AIMessage, BaseMessage
 
-from longthread import context_policy, open_checkpointer, project_context
+from longthread import (
+    CompactionConfig,
+    ThreadJournal,
+    context_policy,
+    open_checkpointer,
+    project_context,
+)
 from longthread.state.body import INTERRUPTED
 from longthread.state.validity import violations
 
 THREADS = 4
-LONGEST = 0.3
-"""Seconds that a child lives at most."""
+SOON = CompactionConfig(trigger_messages=8, keep_messages=2, keep_tokens=0, min_progress=0.05)
+LONGEST = 0.2
+"""Seconds that a child works at most."""
+PATIENCE = 20.0
 
 
 def note(folder: Path, name: str, line: str) -> None:
@@ -48,27 +57,40 @@ def working_agent(folder: Path, saver: Any) -> Any:
         return f"{at} " + "lorem ipsum dolor sit amet " * 20
 
     def model(messages: list[BaseMessage]) -> AIMessage:
-        if random.random() < 0.15:
+        if random.random() < 0.3:
             return AIMessage("done for now")
         ids = [uuid.uuid4().hex for _ in range(random.randint(1, 3))]
         asked = [{"name": "work", "args": {"at": i}, "id": i} for i in ids]
         return AIMessage("", tool_calls=asked)
 
-    return agent(Scripted(model), folder, [work], context_window=6_000, checkpointer=saver)
+    return agent(
+        Scripted(model),
+        folder,
+        [work],
+        context_window=6_000,
+        compaction=SOON,
+        journal_window=8,
+        checkpointer=saver,
+    )
 
 
-def committed(graph: Any, name: str) -> dict[str, Any]:
-    """What a thread holds now, and whether the model may be sent it."""
+def committed(graph: Any, folder: Path, name: str) -> dict[str, Any]:
+    """What a thread holds now, sealed parts included, and whether the model may be sent it."""
     state = graph.get_state(thread(name))
-    messages = state.values.get("messages", [])
+    live = state.values.get("messages", [])
+    messages: list[Any] = []
+    if live:
+        journal = ThreadJournal(graph.checkpointer, folder / "workspace")
+        messages = journal.history(name, last_n=1_000_000)
     results = [m for m in messages if m.type == "tool" and m.content != INTERRUPTED]
-    shown = project_context(state.values, context_policy(graph)) if messages else []
+    shown = project_context(state.values, context_policy(graph)) if live else []
     return {
         "thread": name,
         "messages": [m.id for m in messages],
         "results": [m.tool_call_id for m in results],
-        "invalid": [str(v) for v in violations(shown, messages)] if messages else [],
+        "invalid": [str(v) for v in violations(shown, live)] if live else [],
         "waiting": bool(state.tasks),
+        "sealed": (state.values.get("sealed") or {}).get("count", 0),
     }
 
 
@@ -76,7 +98,7 @@ def child(url: str, folder: Path, name: str) -> None:
     """Work on a thread until somebody kills the process."""
     with open_checkpointer(url) as saver:
         graph = working_agent(folder, saver)
-        found = committed(graph, name)
+        found = committed(graph, folder, name)
         note(folder, "notes", json.dumps(found))
         config = {**thread(name), "recursion_limit": 100_000}
         waiting = found["waiting"]
@@ -84,6 +106,16 @@ def child(url: str, folder: Path, name: str) -> None:
             graph.invoke(None if waiting else say("go on"), config)
             note(folder, "notes", json.dumps({"ended": name}))
             waiting = False
+
+
+def _until_it_works(folder: Path) -> None:
+    """Return once the child has noted what it has found, or why it cannot work."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        lines = (folder / "notes").read_text().splitlines() if (folder / "notes").exists() else []
+        if lines and "killed" not in json.loads(lines[-1]):
+            return
+        time.sleep(0.002)
 
 
 def main(url: str, folder: Path, kills: int, seed: int) -> None:
@@ -100,6 +132,8 @@ def main(url: str, folder: Path, kills: int, seed: int) -> None:
                 note(folder, "notes", json.dumps({"error": traceback.format_exc()}))
             finally:
                 os._exit(1)
+        if chance.random() < 0.8:  # in the middle of its work; else perhaps before it has begun
+            _until_it_works(folder)
         time.sleep(chance.uniform(0.0, LONGEST))
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
@@ -110,10 +144,10 @@ def main(url: str, folder: Path, kills: int, seed: int) -> None:
         for number in range(THREADS):
             name = f"t{number}"
             config = {**thread(name), "recursion_limit": 100_000}
-            found = committed(graph, name)
+            found = committed(graph, folder, name)
             note(folder, "notes", json.dumps(found))
             graph.invoke(None if found["waiting"] else say("the end"), config)
-            note(folder, "notes", json.dumps(committed(graph, name)))
+            note(folder, "notes", json.dumps(committed(graph, folder, name)))
 
 
 if __name__ == "__main__":
