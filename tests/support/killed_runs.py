@@ -108,21 +108,22 @@ def child(url: str, folder: Path, name: str) -> None:
             waiting = False
 
 
-def _until_it_works(folder: Path) -> None:
+def _until_it_works(notes: Path, size: int) -> None:
     """Return once the child has noted what it has found, or why it cannot work."""
     deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        lines = (folder / "notes").read_text().splitlines() if (folder / "notes").exists() else []
-        if lines and "killed" not in json.loads(lines[-1]):
-            return
-        time.sleep(0.002)
+    while notes.stat().st_size == size and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def main(url: str, folder: Path, kills: int, seed: int) -> None:
     """Fork, kill, and fork again."""
     chance = random.Random(seed)
+    (folder / "notes").touch()
+    with open_checkpointer(url) as saver:  # imports what every child would import again
+        committed(working_agent(folder, saver), folder, "nobody's")
     for number in range(kills):
         name = f"t{number % THREADS}"
+        size = (folder / "notes").stat().st_size
         process = os.fork()
         if process == 0:
             try:
@@ -133,7 +134,7 @@ def main(url: str, folder: Path, kills: int, seed: int) -> None:
             finally:
                 os._exit(1)
         if chance.random() < 0.8:  # in the middle of its work; else perhaps before it has begun
-            _until_it_works(folder)
+            _until_it_works(folder / "notes", size)
         time.sleep(chance.uniform(0.0, LONGEST))
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
