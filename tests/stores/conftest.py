@@ -24,6 +24,21 @@ from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace, Workspace
 STORES = ["store-memory", "store-sqlite", "store-postgres", "store-plain"]
 
 
+@pytest.fixture
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a checkpointer of the kind that is asked for."""
+    match request.param:
+        case "memory":
+            return "memory://"
+        case "sqlite-memory":
+            return "sqlite:///:memory:"
+        case "sqlite":
+            return f"sqlite:///{tmp_path}/folder/threads.db"
+        case _:
+            found: str = request.getfixturevalue("postgres_url")
+            return found
+
+
 @pytest.fixture(scope="session")
 def shared_postgres(postgres: str) -> Iterator[str]:
     """The URL of a PostgreSQL database with a store in it, which all tests share."""

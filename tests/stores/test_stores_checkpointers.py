@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from string import ascii_lowercase
 from typing import Any
 
-import psycopg
 import pytest
 from agents import Scripted, agent, calls, look, say, thread
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.conformance import checkpointer_test, validate
-from langgraph.checkpoint.postgres import PostgresSaver
-from langgraph.checkpoint.sqlite import SqliteSaver
 from pydantic import BaseModel
 
 from longthread import (
@@ -40,20 +34,6 @@ class Weather(BaseModel):
     """A type of the application's own."""
 
     sunny: bool
-
-
-@pytest.fixture
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    match request.param:
-        case "memory":
-            return "memory://"
-        case "sqlite-memory":
-            return "sqlite:///:memory:"
-        case "sqlite":
-            return f"sqlite:///{tmp_path}/folder/threads.db"
-        case _:
-            found: str = request.getfixturevalue("postgres_url")
-            return found
 
 
 def said(values: Any) -> list[Any]:
@@ -147,108 +127,6 @@ def test_nothing_is_ever_pickled() -> None:
         CompactSerialiser().dumps_typed({"f": sys.stderr})
     with pytest.raises(NotImplementedError):
         CompactSerialiser().loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
-
-
-@pytest.mark.parametrize("url", LASTING, indirect=True)
-async def test_compressed_and_plain_checkpoints_are_read_side_by_side(
-    url: str, tmp_path: Path
-) -> None:
-    expected: list[str] = []
-    for number, compress in enumerate((False, True, False, True, None)):
-        question, answer = f"question {number}", f"answer {number} " * 40
-        expected += [question, answer]
-        with open_checkpointer(url, compress=compress) as saver:
-            graph = agent(Scripted(answer), tmp_path, checkpointer=saver)
-            assert said(graph.invoke(say(question), thread())) == expected
-        async with aopen_checkpointer(url, compress=not compress) as other:
-            graph = agent(Scripted(answer), tmp_path, checkpointer=other)
-            assert said((await graph.aget_state(thread())).values) == expected
-            history = [state async for state in graph.aget_state_history(thread())]
-            assert [s.metadata["step"] for s in history if s.metadata] == list(
-                range(history[0].metadata["step"], -2, -1) if history[0].metadata else ()
-            )
-            assert sum(said(s.values) == expected[:-1] for s in history if s.values) > 0
-
-
-@pytest.mark.parametrize("url", LASTING, indirect=True)
-def test_large_results_take_little_more_than_themselves_and_storage_is_linear(
-    url: str, tmp_path: Path
-) -> None:
-    chance = random.Random(1)
-    words = ["".join(chance.choices(ascii_lowercase, k=chance.randint(2, 9))) for _ in range(3_000)]
-    rounds, length = 40, 8_000
-
-    def read(at: str) -> str:
-        """Read something long."""
-        return " ".join(chance.choices(words, k=length))[:length]
-
-    sizes = []
-    with open_checkpointer(url) as saver:
-        turns = [[calls(f"{t}-{i}", name="read") for i in range(rounds)] for t in range(2)]
-        script = Scripted(*turns[0], "done", *turns[1], "done")
-        graph = agent(script, tmp_path, [read], checkpointer=saver)
-        for number in range(2):
-            result = graph.invoke(say("read all"), {**thread(), "recursion_limit": 1_000})
-            said = (number + 1) * rounds * length
-            assert sum(len(m.content) for m in result["messages"]) >= said
-            sizes.append((stored_bytes(url, "t"), said))
-    first, second = sizes
-    assert second[0] <= 1.5 * second[1]
-    assert (second[0] - first[0]) / (second[1] - first[1]) < 1.1 * first[0] / first[1]
-
-
-@pytest.mark.parametrize("url", LASTING, indirect=True)
-def test_what_is_compressed_takes_much_less(url: str, tmp_path: Path) -> None:
-    sizes = []
-    for compress in (False, True):
-        with open_checkpointer(url, compress=compress) as saver:
-            graph = agent(Scripted("yes " * 200), tmp_path, checkpointer=saver)
-            name = thread(str(compress))
-            for _ in range(10):
-                graph.invoke(say("go on " * 200), name)
-        sizes.append(stored_bytes(url, str(compress)))
-    assert sizes[1] * 2 < sizes[0]
-
-
-def stored_bytes(url: str, name: str) -> int:
-    """How much a thread takes, without the tables' own overhead."""
-    if url.startswith("sqlite"):
-        sums = (
-            "SELECT sum(length(checkpoint) + length(metadata)) FROM checkpoints WHERE thread_id=?",
-            "SELECT sum(length(value)) FROM writes WHERE thread_id=?",
-        )
-        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as file:
-            return sum(file.execute(sql, (name,)).fetchone()[0] for sql in sums)
-    statements = (
-        f"SELECT sum(pg_column_size(t.*)) FROM {table} t WHERE thread_id=%s"
-        for table in ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
-    )
-    with psycopg.connect(url) as database:
-        rows = [database.execute(sql.encode(), (name,)).fetchall() for sql in statements]
-    return sum(row[0][0] for row in rows)
-
-
-@pytest.mark.parametrize("url", LASTING, indirect=True)
-def test_langgraphs_own_saver_goes_on_with_a_thread_that_is_not_compressed(
-    url: str, tmp_path: Path
-) -> None:
-    def plain() -> AbstractContextManager[Any]:
-        if url.startswith("sqlite"):
-            return SqliteSaver.from_conn_string(url.removeprefix("sqlite:///"))
-        return PostgresSaver.from_conn_string(url)
-
-    for turn in range(3):  # turn by turn: versions of the one count on from those of the other
-        with open_checkpointer(url, compress=False) as saver:
-            agent(Scripted("ours"), tmp_path, checkpointer=saver).invoke(say(f"{turn}"), thread())
-        with plain() as theirs:
-            graph = agent(Scripted("theirs"), tmp_path, checkpointer=theirs)
-            result = graph.invoke(say("and"), thread())
-    assert said(result) == [
-        text for turn in range(3) for text in (f"{turn}", "ours", "and", "theirs")
-    ]
-    with open_checkpointer(url) as saver:  # compressed from here on
-        graph = agent(Scripted("ours"), tmp_path, checkpointer=saver)
-        assert len(graph.invoke(say("more"), thread())["messages"]) == 14
 
 
 @pytest.mark.parametrize(
