@@ -166,6 +166,49 @@ def test_a_segment_that_cannot_be_written_costs_nothing_but_length(
     assert not graph.get_state(thread()).values.get("sealed")
 
 
+class Dying(InMemorySaver):
+    """Dies once, when the record of a new segment is to be stored."""
+
+    def __init__(self, when: str) -> None:
+        super().__init__()
+        self.when = when
+
+    def put_writes(self, config: Any, writes: Any, *args: Any) -> None:
+        """Store what a task has written."""
+        self._die("put_writes", (name for name, _ in writes))
+        super().put_writes(config, writes, *args)
+
+    def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+        """Store a checkpoint."""
+        self._die("put", new_versions)
+        return super().put(config, checkpoint, metadata, new_versions)
+
+    def _die(self, where: str, names: Any) -> None:
+        if where == self.when and "sealed" in names:
+            self.when = "never again"
+            raise OSError("the power is gone")
+
+
+@pytest.mark.parametrize("when", ["put_writes", "put"])
+def test_a_crash_between_the_segment_and_the_state_loses_and_doubles_nothing(
+    when: str, tmp_path: Path
+) -> None:
+    script = Scripted(lambda m: f"answer to {m[-1].content}")
+    graph = small(script, tmp_path, checkpointer=Dying(when))
+    with pytest.raises(OSError, match="power"):
+        talk(graph, 30)
+    asked = len(contents(whole(graph, tmp_path))[::2])
+    files = LocalWorkspace(tmp_path / "workspace").scoped(Owner(None, "agent"))
+    [segment] = files.list_json("segments/t")
+    graph.invoke(None, thread())
+    assert files.list_json("segments/t") == [segment]
+    assert graph.get_state(thread()).values["sealed"]["head"] == segment.rpartition("/")[2]
+    for turn in range(asked, 30):
+        graph.invoke(say(f"question {turn}"), thread())
+    expected = [t for n in range(30) for t in (f"question {n}", f"answer to question {n}")]
+    assert contents(whole(graph, tmp_path)) == expected
+
+
 def test_a_missing_segment_is_named_and_the_thread_goes_on(tmp_path: Path) -> None:
     graph = small(Scripted("ok"), tmp_path)
     talk(graph, 20)
