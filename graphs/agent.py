@@ -21,6 +21,7 @@ from ..nodes.eviction import EvictionNode
 from ..nodes.flush import FlushNode
 from ..nodes.masking import MaskingNode
 from ..nodes.overflow_retry import OverflowRetryNode
+from ..nodes.own_prompt import OwnPrompt
 from ..nodes.reasoning import ReasoningNode
 from ..nodes.recall import RecallNode, Reference
 from ..nodes.seal import SealNode
@@ -265,6 +266,11 @@ def build_agent_graph(
         memory=memory,
         journal_window=checked_journal_window(journal_window),
     )
+    own = OwnPrompt(
+        main.bind_tools(bound) if bound else main,
+        without_threads=(main.bind_tools(others) if others else main) if in_threads else None,
+        cache_hints=needs_cache_hints(main),
+    )
     summariser = setup.models.compact(compaction, main)
     rolling_models = RollingModels(main, rolling, setup.models.named)
     extractor = setup.models.memory(memory, main)
@@ -277,17 +283,19 @@ def build_agent_graph(
         flush=FlushNode(policy, files, extractor, agent=name, window=extractor_window),
         compaction=CompactionNode(
             policy,
-            Summariser(summariser, None if summariser is main else window_of(summariser)),
+            Summariser(summariser, own=own)
+            if summariser is main
+            else Summariser(summariser, window_of(summariser)),
             rolling=rolling_models,
         ),
         reasoning=ReasoningNode(
             policy,
-            main.bind_tools(bound) if bound else main,
-            without_threads=(main.bind_tools(others) if others else main) if in_threads else None,
+            own.model,
+            without_threads=own.without_threads,
             structured=None
             if response_format is None
             else main.with_structured_output(response_format),
-            cache_hints=needs_cache_hints(main),
+            cache_hints=own.cache_hints,
         ),
         tools=ToolsNode(
             policy, [t for t in (*bound, *remembering.aliases) if isinstance(t, BaseTool)]

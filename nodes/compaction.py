@@ -82,7 +82,8 @@ class CompactionNode(Node):
         if plan is None:
             return update
         try:
-            record = yield from self.carried_out(plan, {**state, **update, **moved}, run)
+            shown = {**state, **update, **moved}
+            record = yield from self.carried_out(plan, shown, run, sent=view)
         except Exception as error:
             if plan.trigger != "overflow" and not _is_stuck(view):
                 return update | self._failed(view, error)
@@ -104,8 +105,21 @@ class CompactionNode(Node):
         joined = "\n".join(text for text in texts if text)
         return view, Plan("manual", cut, joined or None) if cut is not None else None
 
-    def carried_out(self, plan: Plan, state: Mapping[str, Any], run: Run) -> Steps[Compaction]:
+    def carried_out(
+        self,
+        plan: Plan,
+        state: Mapping[str, Any],
+        run: Run,
+        *,
+        sent: ContextView | None = None,
+    ) -> Steps[Compaction]:
         """Have the summary made, and return the record to commit.
+
+        Args:
+            plan: What to do.
+            state: The state as it will be, the summary apart.
+            run: Where the node runs.
+            sent: The projection before that, from which an automatic compaction may go on.
 
         Raises:
             SummaryRefused: What the model returned cannot stand in for the messages.
@@ -116,7 +130,11 @@ class CompactionNode(Node):
         if plan.trigger in ("rolling", "manual") and view.rolling is not None:
             summariser = self.rolling(view.rolling["model"])
         summary, used = yield from summariser.steps(
-            view, plan.cut, run, instructions=plan.instructions
+            view,
+            plan.cut,
+            run,
+            instructions=plan.instructions,
+            sent=sent if plan.trigger == "automatic" else None,
         )
         record = _record(view, plan.cut, summary)
         after = view_context({**state, "compaction": record}, self.policy)

@@ -15,6 +15,8 @@ from .node import Effect, Run, Steps
 __all__ = [
     "Model",
     "auxiliary_answer",
+    "auxiliary_config",
+    "cached_tokens",
     "call_model",
     "input_tokens",
     "stop_reason_of",
@@ -69,17 +71,30 @@ def auxiliary_answer(
     Returns:
         The model's answer.
     """
+    request: list[AnyMessage] = [SystemMessage(system)] if system else []
+    request.append(HumanMessage(prompt))
+    answer: AIMessage = yield call_model(model, request, auxiliary_config(run, name))
+    return answer
+
+
+def auxiliary_config(run: Run, name: str) -> RunnableConfig:
+    """Return the configuration of a request on the side: named, tagged and not streamed."""
     config = patch_config(run.config, run_name=name)
     config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM, f"longthread:{name}"]
-    request: list[AnyMessage] = [SystemMessage(system)] if system else []
-    answer: AIMessage = yield call_model(model, [*request, HumanMessage(prompt)], config)
-    return answer
+    return config
 
 
 def input_tokens(answer: AIMessage) -> int | None:
     """Return the provider's count of the whole request, cached tokens included, if it gave one."""
     usage = answer.usage_metadata
     return usage["input_tokens"] or None if usage else None
+
+
+def cached_tokens(answer: AIMessage) -> int:
+    """Return how many tokens of the request the provider says it has read from its cache."""
+    usage = answer.usage_metadata
+    details = usage.get("input_token_details") if usage else None
+    return int(details.get("cache_read") or 0) if details else 0
 
 
 def stop_reason_of(answer: AIMessage) -> Literal["cut", "refused", "failed"] | None:

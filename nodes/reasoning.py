@@ -21,7 +21,7 @@ from .alternation import must_alternate, with_merged_humans
 from .cache_hints import with_cache_hints
 from .closed import refuse_closed
 from .dispatch import answered_now
-from .models import Model, call_model, input_tokens
+from .models import Model, cached_tokens, call_model, input_tokens
 from .node import Node, Run, Steps, Update, ask
 
 __all__ = ["ReasoningNode"]
@@ -98,7 +98,7 @@ class ReasoningNode(Node):
         if new is not None:
             new.update(call["id"] or "" for call in answer.tool_calls)
         update: Update = {"messages": [answer]}
-        update["usage"] = view.usage_of_request(input_tokens(answer))
+        update["usage"] = view.usage_of_request(input_tokens(answer), cached_tokens(answer))
         if view.overflow.get("attempts"):
             update["overflow"] = learned(view.overflow)
         return update

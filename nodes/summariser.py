@@ -21,8 +21,9 @@ from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript, without_secrets
-from .models import Model, auxiliary_answer, stop_reason_of
+from .models import Model, auxiliary_answer, auxiliary_config, call_model, stop_reason_of
 from .node import Run, Steps, io
+from .own_prompt import OwnPrompt
 from .tokens_used import TokensUsed
 
 __all__ = ["Summariser", "SummaryRefused", "extracted_summary"]
@@ -43,22 +44,35 @@ class Summariser:
         model: The model.
         window: Its context window in tokens; None: it is the agent's own model, and what the thread
             has learned of the window holds for it too.
+        own: The agent's own prompt, to go on from where that is cheaper; None: never.
     """
 
-    def __init__(self, model: Model, window: int | None = None) -> None:
+    def __init__(
+        self, model: Model, window: int | None = None, *, own: OwnPrompt | None = None
+    ) -> None:
         self.model = model
         self.window = window
+        self.own = own
 
     def steps(
-        self, view: ContextView, cut: Cut, run: Run, *, instructions: str | None = None
+        self,
+        view: ContextView,
+        cut: Cut,
+        run: Run,
+        *,
+        instructions: str | None = None,
+        sent: ContextView | None = None,
     ) -> Steps[tuple[str, TokensUsed]]:
         """Fold the messages that go into the previous summary, a chunk at a time.
+
+        At once and in the agent's own prompt, where that is in the provider's cache.
 
         Args:
             view: The projection.
             cut: The cut to make.
             run: Where the node runs.
             instructions: Added to the prompt.
+            sent: The projection that the last request was made from; None: not to be gone on from.
 
         Returns:
             The new summary, and the tokens that the summariser used.
@@ -79,6 +93,10 @@ class Summariser:
         summary, used = previous, TokensUsed()
         room = window - 2 * limit - count_text(template) - window // 20
         texts: list[str] = yield io(_texts, view, cut)
+        if self.own is not None and sent is not None and self.own.applies(sent):
+            found = yield from self._continued(sent, cut, run, (template, limit, texts), used)
+            if found is not None:
+                return found, used
         for chunk in chunked(texts, max(256, room)):
             prompt = fill(
                 template,
@@ -99,6 +117,38 @@ class Summariser:
                 f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
             )
         return summary, used
+
+    def _continued(
+        self,
+        sent: ContextView,
+        cut: Cut,
+        run: Run,
+        asked: tuple[str, int, list[str]],
+        used: TokensUsed,
+    ) -> Steps[str | None]:
+        """Ask in the agent's own prompt; None if that gives no summary, and it is to be asked for
+        apart.
+
+        A model that goes on with the conversation instead, or calls a tool, has not understood.
+        """
+        assert self.own is not None
+        template, limit, texts = asked
+        request = self.own.request(sent, cut, template, limit)
+        if request is None:
+            return None
+        config = auxiliary_config(run, "compaction")
+        answer: AIMessage = yield call_model(self.own.for_run(run), request, config)
+        used.add(answer)
+        if answer.tool_calls or answer.invalid_tool_calls or stop_reason_of(answer) is not None:
+            return None
+        previous = sent.decisions.summary
+        try:
+            text = _checked(answer, template, "\n".join([previous, *texts]))
+        except SummaryRefused:
+            return None
+        summary = _bounded(text, limit)
+        fits = count_text(summary) < cut.removed + count_text(previous)
+        return summary if fits else None
 
 
 def extracted_summary(view: ContextView, cut: Cut) -> str:

@@ -167,6 +167,7 @@ class Usage(TypedDict, total=False):
 
     Keys:
         input_tokens: The provider's count of the whole request, cached tokens included.
+        cached: Tokens that it has read from its cache, in the last request of which it said so.
         estimated: Our own estimate of the same request.
         covered: Id of the last journal message in it.
         position: The position after that message then.
@@ -176,6 +177,7 @@ class Usage(TypedDict, total=False):
     """
 
     input_tokens: int
+    cached: int
     estimated: int
     covered: str | None
     position: int

@@ -101,11 +101,10 @@ def mask_is_due(view: ContextView) -> bool:
     move = next_move(view)
     if move is None:
         return False
-    if move_pays(view, move):
-        return True
     if compact_is_due(view):
+        # A compaction moves the boundaries with it, and needs the cached prompt as it is.
         return move_relieves(view, move)
-    return view.tokens > view.budget.request_limit
+    return move_pays(view, move) or view.tokens > view.budget.request_limit
 
 
 def compact_is_due(view: ContextView) -> bool:

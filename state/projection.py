@@ -158,12 +158,13 @@ class ContextView:
         ratio = min(3.0, counted / estimated)
         if ratio < 0.5:
             return self.estimated  # whatever that provider counts, it is not the whole request
-        if self._baseline_stands:
+        if self.prefix_stands:
             return counted + round((self.estimated - estimated) * ratio)
         return round(self.estimated * ratio)
 
     @property
-    def _baseline_stands(self) -> bool:
+    def prefix_stands(self) -> bool:
+        """Whether the next request begins with all that the last one was."""
         if self.usage.get("decisions") != self.fingerprint:
             return False
         if not self.covered:
@@ -213,12 +214,13 @@ class ContextView:
         reserve = self.overflow.get("reserve", self.policy.output_reserve)
         return Budget.of(self.window, output_reserve=reserve, overhead=overhead)
 
-    def usage_of_request(self, input_tokens: int | None) -> Usage:
+    def usage_of_request(self, input_tokens: int | None, cached: int = 0) -> Usage:
         """Return the record that makes the provider's count the baseline of the next requests.
 
         Args:
             input_tokens: The provider's count; None or 0 if it gave none (while streaming, say).
                 The last one it gave then stays the baseline.
+            cached: How many of them it has read from its cache.
         """
         covered = self.journal[-1].id if self.journal else None
         if not input_tokens and self.usage.get("input_tokens"):
@@ -228,6 +230,7 @@ class ContextView:
             return last
         return Usage(
             input_tokens=input_tokens or 0,
+            cached=cached or self.usage.get("cached", 0),
             estimated=self.estimated,
             covered=covered,
             position=len(self.journal),

@@ -16,6 +16,7 @@ from langchain_core.messages import HumanMessage
 from .text import well_formed
 
 __all__ = [
+    "REFERENCE_ID",
     "ReferenceItem",
     "digest",
     "memory_prompt",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -23,7 +24,7 @@ from .measures import Event, Measured, Replay
 from .pricing import Prices, PromptMeter
 from .recorded import recorded_model, recorded_tools
 from .sessions import Session
-from .summaries import SummaryWatch, extractive_summariser
+from .summaries import SummaryWatch, extractive_answer, is_aside, is_compaction
 
 __all__ = ["ReplayError", "default_window", "play_session"]
 
@@ -77,13 +78,18 @@ def play_session(
         OSError: The temporary folder cannot be used.
     """
     window = default_window(session) if window is None else window
+    seen = PromptMeter(prices=prices)
+    summary: Callable[[list[BaseMessage]], str | None] | None = None
     if compaction is not None and compaction.model is None:
-        model = extractive_summariser(window=window, max_tokens=compaction.max_summary_tokens)
-        compaction = compaction.model_copy(update={"model": model})
+        extract = extractive_answer(compaction.max_summary_tokens)
+
+        def summary(request: list[BaseMessage]) -> str | None:
+            return extract(request) if is_compaction(request) else None
+
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="longthread-replay-") as folder:
         graph = create_agent_graph(
-            recorded_model(session),
+            recorded_model(session, meter=seen, summary=summary),
             recorded_tools(session),
             name="replay",
             memory=None,
@@ -94,6 +100,7 @@ def play_session(
             checkpointer=InMemorySaver(serde=HeldAsItIs()),
             context_window=window,
         )
+        seen.tools = context_policy(graph).tools_tokens
         player = _Player(session, graph, Replay(session, window), prices or Prices(), check)
         for number in range(len(session.steps)):
             player.play(number)
@@ -162,7 +169,9 @@ class _Player:
             elif chunk["name"] == "reasoning" and "input" in chunk:
                 view = view_context(chunk["input"], self.policy)
         for request, answer in self.watch.taken():
-            self.replay.summaries.append(self.prompts.measure_apart(request, answer))
+            aside = is_aside(request)
+            measure = self.prompts.measure_aside if aside else self.prompts.measure_apart
+            self.replay.summaries.append(measure(request, answer))
         if self.watch.error is not None:
             error = self.watch.error
             raise ReplayError(f"the summariser failed: {type(error).__name__}: {error}") from error

@@ -82,11 +82,7 @@ class PromptMeter:
             request: The messages that the model was sent.
             answer: What it answered.
         """
-        same = 0
-        for before, now in zip(self._messages, request, strict=False):
-            if not _equal(before, now):
-                break
-            same += 1
+        same = self._same(request)
         shared = self._tokens[:same]
         rest = [_count(message) for message in request[same:]]
         prefix = self.tools + sum(shared) if self._asked else 0
@@ -98,6 +94,22 @@ class PromptMeter:
     def measure_apart(self, request: Sequence[BaseMessage], answer: BaseMessage) -> Priced:
         """Price a request of its own, without tools and without a cached prefix: a summary, say."""
         return self._priced(sum(map(_count, request)), 0, answer)
+
+    def measure_aside(self, request: Sequence[BaseMessage], answer: BaseMessage) -> Priced:
+        """Price a request on the side that begins as the last one did, tools and all; forget it."""
+        same = self._same(request)
+        prefix = self.tools + sum(self._tokens[:same]) if self._asked else 0
+        cached = prefix if prefix >= self.prices.cacheable else 0
+        return self._priced(self.tools + sum(map(_count, request)), cached, answer)
+
+    def _same(self, request: Sequence[BaseMessage]) -> int:
+        """Return how many messages at its beginning are those of the last request."""
+        same = 0
+        for before, now in zip(self._messages, request, strict=False):
+            if not _equal(before, now):
+                break
+            same += 1
+        return same
 
     def _priced(self, tokens: int, cached: int, answer: BaseMessage) -> Priced:
         output = _count(answer)

@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import Field
 
 from ...graphs.scripted import ScriptedModel
 from ...state.body import INTERRUPTED
+from .pricing import PromptMeter
 from .sessions import Session
 
 __all__ = ["RecordedTool", "recorded_model", "recorded_tools"]
 
 
-def recorded_model(session: Session) -> ScriptedModel:
-    """Return a model that gives the recorded answers in order, whatever it is sent."""
+def recorded_model(
+    session: Session,
+    *,
+    meter: PromptMeter | None = None,
+    summary: Callable[[list[BaseMessage]], str | None] | None = None,
+) -> ScriptedModel:
+    """Return a model that gives the recorded answers in order, whatever it is sent.
+
+    Args:
+        session: The recording.
+        meter: Counts the requests, so that answers say what a provider says of them: how many
+            tokens they took, and how many of these came from the cache.
+        summary: Answers what is no request of the conversation; None for what is one.
+    """
     answers: Iterator[AIMessage] = iter([step.answer for step in session.steps])
 
-    def answer(request: list[BaseMessage]) -> AIMessage:  # noqa: ARG001
+    def answer(request: list[BaseMessage]) -> AIMessage | str:
+        aside = summary(request) if summary is not None else None
+        if aside is not None:
+            return aside
+        recorded = next(answers)
         # A copy: LangChain writes into the message that a model returns.
-        return next(answers).model_copy()
+        if meter is None:
+            return recorded.model_copy()
+        return recorded.model_copy(update={"usage_metadata": _usage(meter, request, recorded)})
 
     return ScriptedModel(script=answer)
+
+
+def _usage(meter: PromptMeter, request: list[BaseMessage], answer: AIMessage) -> UsageMetadata:
+    priced = meter.measure(request, answer)
+    return UsageMetadata(
+        input_tokens=priced.tokens,
+        output_tokens=priced.output,
+        total_tokens=priced.tokens + priced.output,
+        input_token_details={"cache_read": priced.cached},
+    )
 
 
 class RecordedTool(BaseTool):

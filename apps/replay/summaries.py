@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -20,15 +21,26 @@ from langchain_core.messages import (
 from langchain_core.outputs import LLMResult
 
 from ...graphs.scripted import ScriptedModel
+from ...nodes.own_prompt import ASIDE
 from ...state.counting import text_of
 from ...state.extract import extract_summary
+from ...state.reference import REFERENCE_ID
 
-__all__ = ["SummaryWatch", "extractive_summariser"]
+__all__ = [
+    "SummaryWatch",
+    "extractive_answer",
+    "extractive_summariser",
+    "is_aside",
+    "is_compaction",
+]
 
 _TAG = "longthread:compaction"
 _BOUND = re.compile(r"[Aa]t most ([\d,]+) tokens")
 _PREVIOUS = re.compile(r"<previous_summary>\n(.*?)\n</previous_summary>", re.DOTALL)
 _MESSAGES = re.compile(r"<messages>\n(.*)\n</messages>", re.DOTALL)
+_SHOWN_SUMMARY = re.compile(
+    r"<conversation_summary[^>]*>\n(.*)\n</conversation_summary>", re.DOTALL
+)
 _ROLE = re.compile(r"^\[(user|assistant|system|tool(?: ([^\]\n]*))?)\]$", re.MULTILINE)
 _CALL = re.compile(r"^\[calls (\S+) (.*)\]$", re.MULTILINE)
 
@@ -44,6 +56,13 @@ def extractive_summariser(*, window: int, max_tokens: int = 1_024) -> ScriptedMo
         max_tokens: Bound on the answer, where the prompt names none.
     """
 
+    answer = extractive_answer(max_tokens)
+    return ScriptedModel(script=answer, profile={"max_input_tokens": window})
+
+
+def extractive_answer(max_tokens: int) -> Callable[[list[BaseMessage]], str]:
+    """Return the function from a compaction's request to an extract of what it shows."""
+
     def answer(request: list[BaseMessage]) -> str:
         prompt = text_of(request[-1].content)
         bound = _BOUND.search(prompt)
@@ -52,9 +71,38 @@ def extractive_summariser(*, window: int, max_tokens: int = 1_024) -> ScriptedMo
         summary = previous[1] if previous and previous[1] != "(none)" else ""
         # What follows the previous summary: that may speak of messages itself.
         shown = _MESSAGES.search(prompt, previous.end() if previous else 0)
+        if is_aside(request):
+            # The agent's own prompt, and what of it is hidden: in its place, as if it were shown.
+            summary, before = _opened(request[:-1])
+            hidden = _messages(shown[1]) if shown else []
+            return extract_summary(summary, [*hidden[1:], *before], limit)
         return extract_summary(summary, _messages(shown[1] if shown else prompt), limit)
 
-    return ScriptedModel(script=answer, profile={"max_input_tokens": window})
+    return answer
+
+
+def is_aside(request: Sequence[BaseMessage]) -> bool:
+    """Whether a request is a compaction's at the end of the agent's own prompt."""
+    return text_of(request[-1].content).startswith(ASIDE)
+
+
+def is_compaction(request: Sequence[BaseMessage]) -> bool:
+    """Whether a request is a compaction's."""
+    return is_aside(request) or _PREVIOUS.search(text_of(request[-1].content)) is not None
+
+
+def _opened(request: Sequence[BaseMessage]) -> tuple[str, list[AnyMessage]]:
+    """Tell the summary so far from the conversation, in the agent's own prompt."""
+    summary, messages = "", list[Any]()
+    for message in request:
+        if isinstance(message, SystemMessage):
+            continue
+        found = _SHOWN_SUMMARY.search(text_of(message.content))
+        if message.id == REFERENCE_ID and found:
+            summary = found[1]
+        elif message.id != REFERENCE_ID:
+            messages.append(message)
+    return summary, messages
 
 
 def _messages(transcript: str) -> list[AnyMessage]:
