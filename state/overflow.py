@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from .overflow_evidence import (
     Evidence,
@@ -19,8 +19,9 @@ from .overflow_evidence import (
     evidence_of_message,
     linked,
 )
-from .overflow_sizes import Sizes, consistent_sizes
-from .overflow_text import is_overflow_code, is_unrelated_code, read_text, sizes_in
+
+if TYPE_CHECKING:
+    from .overflow_sizes import Sizes
 
 __all__ = ["Overflow", "classify_overflow", "is_context_overflow"]
 
@@ -104,6 +105,10 @@ def _search(answer: BaseException) -> Overflow | None:
 
 
 def _judge(evidence: Evidence) -> Overflow | Literal["unrelated"] | None:
+    # What providers say is compiled when the first of them says something, not on import.
+    from .overflow_sizes import Sizes
+    from .overflow_text import is_overflow_code, is_unrelated_code, read_text, sizes_in
+
     if any(_ran_into_the_window(stop) for stop in evidence.stops):
         return Overflow("context_window")
     if any(map(is_overflow_code, evidence.codes)):
@@ -122,6 +127,8 @@ def _judge(evidence: Evidence) -> Overflow | Literal["unrelated"] | None:
 
 
 def _ran_into_the_window(stop: str) -> bool:
+    from .overflow_text import is_overflow_code
+
     return is_overflow_code(stop) or stop.lower().replace("_", "") in _SILENT_STOPS
 
 
@@ -130,6 +137,8 @@ def _named(sizes: Sizes) -> int:
 
 
 def _tokens(evidence: Evidence, said: Sizes) -> Overflow:
+    from .overflow_sizes import consistent_sizes
+
     if evidence.limit is not None or evidence.prompt is not None:  # fields before prose
         prompt = said.prompt if evidence.prompt is None else evidence.prompt
         limit = said.limit if evidence.limit is None else evidence.limit

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from .errors import LongthreadError
-from .secret_patterns import PLACES, TOKENS
 
 __all__ = ["Redact", "RedactionError", "redact_secrets", "redacted", "redacted_values"]
 
@@ -37,6 +36,9 @@ def redact_secrets(text: str) -> str:
     Returns:
         The text without them. Redacting it again changes nothing.
     """
+    # Only who redacts waits for some fifty patterns to be compiled.
+    from .secret_patterns import PLACES, TOKENS
+
     for name, literals, pattern in TOKENS:
         if any(literal in text for literal in literals):
             text = pattern.sub(f"[redacted: {name}]", text)

@@ -22,8 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from .estimate import estimate_tokens
-
 __all__ = ["Tokenizer", "load_tokenizer"]
 
 _logger = logging.getLogger("longthread")
@@ -81,6 +79,9 @@ class _EstimateTokenizer:
     name = "estimate"
 
     def count(self, text: str) -> int:
+        # Its patterns are compiled only where there is no vocabulary.
+        from .estimate import estimate_tokens
+
         return estimate_tokens(text)
 
 

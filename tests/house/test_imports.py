@@ -50,6 +50,42 @@ def test_importing_the_face_loads_nothing_heavy(
     assert loaded & HEAVY == set()
 
 
+LATER = {
+    *("langchain_openai", "openai", "tiktoken", "bpe_openai", "pydantic_settings", "psycopg"),
+    *("starlette", "langchain", "longthread.apps"),
+    # Dozens of patterns each, compiled when the first of them is asked for.
+    *("longthread.state.estimate", "longthread.state.secret_patterns"),
+    *("longthread.state.overflow_text", "longthread.state.overflow_sizes"),
+}
+"""What making an agent may need, and importing it does not."""
+
+
+def test_importing_the_package_loads_the_face_alone(
+    run_python: Callable[..., str], tmp_path: Path
+) -> None:
+    """So that it costs next to nothing beside `import langgraph.graph`."""
+    script = (
+        "import json, sys, importlib, typing; before = set(sys.modules); "
+        "import longthread; print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    loaded = set(json.loads(run_python("-c", script, cwd=tmp_path)))
+    assert {name for name in loaded if name.startswith("longthread")} == {"longthread"}
+    assert not {name.partition(".")[0] for name in loaded} & {"langgraph", "langchain_core"}
+
+
+def test_importing_the_agent_loads_nothing_that_only_some_agents_need(
+    run_python: Callable[..., str], tmp_path: Path
+) -> None:
+    script = (
+        "import json, sys, langgraph.graph, langgraph.prebuilt; before = set(sys.modules); "
+        "from longthread import create_agent_graph; "
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    loaded = set(json.loads(run_python("-c", script, cwd=tmp_path)))
+    assert "longthread.graphs.agent" in loaded
+    assert loaded & LATER == set()
+
+
 @pytest.mark.parametrize("where", ["an empty folder", "the clone", "the root of the file system"])
 def test_importing_needs_no_network_and_no_certain_folder(
     where: str, root: Path, run_python: Callable[..., str], no_network: str, tmp_path: Path
