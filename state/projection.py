@@ -228,9 +228,8 @@ class ContextView:
             last["covered"], last["position"] = covered, len(self.journal)
             last["system_tokens"] = self.parts["system"]
             return last
-        return Usage(
+        usage = Usage(
             input_tokens=input_tokens or 0,
-            cached=cached or self.usage.get("cached", 0),
             estimated=self.estimated,
             covered=covered,
             position=len(self.journal),
@@ -238,3 +237,7 @@ class ContextView:
             evictions=len(self.decisions.evictions),
             system_tokens=self.parts["system"],
         )
+        read = cached or self.usage.get("cached", 0)
+        if read:
+            usage["cached"] = read
+        return usage

@@ -172,7 +172,9 @@ def test_what_a_call_leaves_belongs_to_whom_it_was_for(tmp_path: Path) -> None:
 
 def test_before_a_compaction_the_extraction_is_waited_for(tmp_path: Path) -> None:
     script = Scripted(*(calls(f"c{n}") for n in range(6)), "done", facts="- A fact.")
-    compaction = CompactionConfig(trigger_messages=6, keep_tokens=0, keep_messages=2)
+    compaction = CompactionConfig(
+        trigger_messages=6, keep_tokens=0, keep_messages=2, min_progress=0.05
+    )
     graph = agent(script, tmp_path, memory=MemoryConfig(), compaction=compaction)
     events = []
     for event in graph.stream(say("go " * 200), thread(), stream_mode="custom"):
