@@ -11,11 +11,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-import zlib
 from collections.abc import Mapping
 from typing import Any, cast
 
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
+
+from .compression import compressed, decompressed
 
 __all__ = ["next_version", "packed", "unpacked"]
 
@@ -74,13 +75,12 @@ def packed(
         # The name stays: by it LangGraph knows a thread that must not be pruned.
         metadata = cast("CheckpointMetadata", {**metadata, _COUNTERS: {}})
     text = json.dumps(rest, separators=(",", ":")).encode()
-    squeeze = zlib.compressobj(9, zdict=_KNOWN)
     stored = {
         "v": checkpoint["v"],
         "id": checkpoint["id"],
         "channel_values": values,
         "channel_versions": elsewhere,
-        _PACKED: base64.b85encode(squeeze.compress(text) + squeeze.flush()).decode(),
+        _PACKED: base64.b85encode(compressed(text, _KNOWN, 9)).decode(),
     }
     return cast("Checkpoint", stored), metadata
 
@@ -90,8 +90,7 @@ def unpacked(row: Mapping[str, Any]) -> dict[str, Any]:
     stored = row["checkpoint"]
     if _PACKED not in stored:
         return dict(row)
-    data = base64.b85decode(stored[_PACKED])
-    rest = json.loads(zlib.decompressobj(zdict=_KNOWN).decompress(data))
+    rest = json.loads(decompressed(base64.b85decode(stored[_PACKED]), _KNOWN))
     metadata = row["metadata"]
     if _COUNTERS in rest:
         metadata = {**metadata, _COUNTERS: rest.pop(_COUNTERS)}

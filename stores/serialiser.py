@@ -13,19 +13,25 @@ from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from .compression import compressed, decompressed
+from .known_text import KNOWN
+
 __all__ = ["CompactSerialiser"]
 
-_SUFFIX = "+zlib"
-_WORTH_IT = 200  # bytes; below, zlib's own overhead eats what it saves
+_SUFFIX = "+zlib1"
+"""Compressed with reference to `KNOWN`."""
+_PLAIN_SUFFIX = "+zlib"
+"""Compressed without, as earlier."""
+_WORTH_IT = 40  # bytes; below, zlib's own overhead eats what it saves
 _LEVEL = 6
 
 
 class CompactSerialiser(JsonPlusSerializer):
     """LangGraph's serialiser with a strict list of types, and zlib where that is smaller.
 
-    A checkpoint is mostly the same names and zeros again and again (about 1,900 bytes become 450),
+    A checkpoint is mostly the same names and zeros again and again (about 1,900 bytes become 300),
     and text halves. Values that were written without compression are read too, so it can be turned
-    on and off. It is marked in the type of a value, `msgpack+zlib`, as LangGraph marks encryption;
+    on and off. It is marked in the type of a value, `msgpack+zlib1`, as LangGraph marks encryption;
     savers of LangGraph's own cannot read such values.
 
     Args:
@@ -44,7 +50,7 @@ class CompactSerialiser(JsonPlusSerializer):
         """Return a value's type and bytes."""
         kind, data = super().dumps_typed(obj)
         if self.compress and kind == "msgpack" and len(data) >= _WORTH_IT:
-            smaller = zlib.compress(data, _LEVEL)
+            smaller = compressed(data, KNOWN, _LEVEL)
             if len(smaller) < len(data):
                 return kind + _SUFFIX, smaller
         return kind, data
@@ -53,5 +59,7 @@ class CompactSerialiser(JsonPlusSerializer):
         """Return the value of a type and bytes."""
         kind, raw = data
         if kind.endswith(_SUFFIX):
-            return super().loads_typed((kind.removesuffix(_SUFFIX), zlib.decompress(raw)))
+            return super().loads_typed((kind.removesuffix(_SUFFIX), decompressed(raw, KNOWN)))
+        if kind.endswith(_PLAIN_SUFFIX):
+            return super().loads_typed((kind.removesuffix(_PLAIN_SUFFIX), zlib.decompress(raw)))
         return super().loads_typed(data)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import random
 import sqlite3
+import zlib
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from string import ascii_lowercase
@@ -12,13 +15,20 @@ from typing import Any
 import psycopg
 import pytest
 from agents import Scripted, agent, calls, contents, say, thread
+from hypothesis import given
+from hypothesis import strategies as st
 from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from longthread import aopen_checkpointer, open_checkpointer
+from longthread.stores.known_text import KNOWN
+from longthread.stores.serialiser import CompactSerialiser
 
 LASTING = ["sqlite", "postgres"]
+STORED = "eLuf6C0Sa1xSnJiZMunmh8rUYoWRhNkBGE1bpQ=="
+DIGEST = "becfd5c8f8aec257f95ec83b26b703ab83c48fb98e9bfd4b66d5844e973fd160"
 
 
 @pytest.mark.parametrize("url", LASTING, indirect=True)
@@ -155,3 +165,33 @@ def test_the_server_prunes_what_may_be_pruned_and_refuses_our_threads(
         sql = "SELECT count(*) FROM checkpoint_blobs WHERE thread_id=%s AND channel='messages'"
         [(blobs,)] = database.execute(sql.encode(), ("theirs",)).fetchall()
     assert blobs == 3  # the newest, and those of the call after it
+
+
+def test_what_was_stored_by_earlier_versions_is_read_for_ever() -> None:
+    serialiser = CompactSerialiser()
+    value = {"said": ["yes " * 60, 7]}
+    kind, whole = JsonPlusSerializer().dumps_typed(value)
+    assert serialiser.loads_typed((kind, whole)) == value
+    assert serialiser.loads_typed((f"{kind}+zlib", zlib.compress(whole))) == value
+    first = base64.b64decode(STORED)
+    assert serialiser.loads_typed(("msgpack+zlib1", first)) == value
+    assert hashlib.sha256(KNOWN).hexdigest() == DIGEST  # what was stored refers to these very bytes
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text() | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_whatever_is_compressed_comes_back(value: Any) -> None:
+    serialiser = CompactSerialiser()
+    assert serialiser.loads_typed(serialiser.dumps_typed(value)) == value
+
+
+def test_what_is_cut_short_or_damaged_is_not_read_as_something_else() -> None:
+    serialiser = CompactSerialiser()
+    kind, stored = serialiser.dumps_typed({"said": "yes and no " * 50})
+    for damaged in (stored[:-1], stored[: len(stored) // 2], stored[:10] + b"x" + stored[11:]):
+        with pytest.raises(zlib.error):
+            serialiser.loads_typed((kind, damaged))

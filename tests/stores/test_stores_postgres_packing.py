@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from typing import Any
 
@@ -11,7 +12,10 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 
+from longthread.stores import postgres_packing
 from longthread.stores.postgres_packing import next_version, packed, unpacked
+
+DIGEST = "75401e409cc66b500ddce95b88d01a24abc06857b4e34d9ca60e088d7c6b4572"
 
 names = st.sampled_from(["messages", "usage", "branch:to:tools", "closed", 'é"|']) | st.text()
 versions = st.text("0123456789.abcdef", min_size=1, max_size=20)
@@ -85,3 +89,7 @@ def test_versions_grow_for_as_long_as_a_thread_may_last_and_differ_between_branc
     assert next_version("0.00fffffzzzzzzzz").startswith("0.0100000")
     assert len({next_version(None) for _ in range(1_000)}) == 1_000
     assert len(next_version(None)) < 18
+
+
+def test_what_was_packed_by_earlier_versions_refers_to_these_very_bytes() -> None:
+    assert hashlib.sha256(postgres_packing._KNOWN).hexdigest() == DIGEST
