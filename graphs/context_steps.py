@@ -60,6 +60,10 @@ class ContextSteps:
     def __init__(self, builder: StateGraph[Any, Any, Any, Any], policy: ContextPolicy) -> None:
         self.policy = policy
         self._nodes: dict[str, Any] = {name: spec.runnable for name, spec in builder.nodes.items()}
+        # The other loop's model and tools make its prompt: nobody has cached what ours would be.
+        compaction = copy.copy(self._nodes["compaction"])
+        compaction.summariser = compaction.summariser.apart()
+        self._nodes["compaction"] = compaction
 
     def begin(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
         """Load memory and reference material; settle what an interrupted call left behind."""

@@ -54,6 +54,10 @@ class Summariser:
         self.window = window
         self.own = own
 
+    def apart(self) -> Summariser:
+        """Return the same that never goes on from the agent's own prompt."""
+        return Summariser(self.model, self.window)
+
     def steps(
         self,
         view: ContextView,

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from agents import Scripted, agent, calls, say, thread
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.messages.ai import UsageMetadata
 from langgraph.checkpoint.memory import InMemorySaver
 
 from longthread import CompactionConfig, MaskingConfig, MemoryConfig, context_policy
+from longthread.graphs.middleware import ContextMiddleware
 from longthread.nodes.own_prompt import ASIDE, OwnPrompt
 from longthread.state.counting import count_message
 from longthread.state.projection import view_context
@@ -174,6 +176,18 @@ def test_text_in_the_conversation_cannot_close_the_instruction(tmp_path: Path) -
     hidden = [r for r in asides if "In full" in str(r[-1].content)]
     assert hidden
     assert all(str(request[-1].content).count("</messages>") == 1 for request in hidden)
+
+
+def test_in_the_loop_of_somebody_else_it_is_asked_apart(tmp_path: Path) -> None:
+    """Its model and tools make the prompt, so nobody has cached what ours would be."""
+    told = script(900, steps=8)
+    context = ContextMiddleware(
+        told.model, [long_result], workspace=tmp_path, compaction=SOON, memory=None
+    )
+    other = create_agent(told.model, [long_result], middleware=[context])
+    other.invoke(say("look at eight things"))
+    assert told.asked["summary"]
+    assert not any(map(is_aside, told.asked["summary"]))
 
 
 async def test_it_is_the_same_asynchronously(tmp_path: Path) -> None:
