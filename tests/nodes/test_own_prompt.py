@@ -184,7 +184,7 @@ def test_in_the_loop_of_somebody_else_it_is_asked_apart(tmp_path: Path) -> None:
     context = ContextMiddleware(
         told.model, [long_result], workspace=tmp_path, compaction=SOON, memory=None
     )
-    other = create_agent(told.model, [long_result], middleware=[context])
+    other: Any = create_agent(told.model, [long_result], middleware=[context])
     other.invoke(say("look at eight things"))
     assert told.asked["summary"]
     assert not any(map(is_aside, told.asked["summary"]))
