@@ -10,7 +10,7 @@ from typing import Any
 
 from .result import Cell, Figure, Result, Table
 
-__all__ = ["document", "markdown", "result_markdown", "targets_table", "write"]
+__all__ = ["document", "figures_table", "markdown", "result_markdown", "table_lines", "write"]
 
 
 def markdown(results: Sequence[Result], facts: Mapping[str, Any], command: str) -> str:
@@ -29,18 +29,21 @@ def markdown(results: Sequence[Result], facts: Mapping[str, Any], command: str) 
         f"Versions: {versions}.",
     ]
     every = [figure for result in results for figure in result.figures]
-    parts = [targets_table(every)] if every else []
+    parts = [_targets(every)] if every else []
     return "\n\n".join([*head, *parts, *map(result_markdown, results)]) + "\n"
 
 
-def targets_table(figures: Sequence[Figure]) -> str:
-    """Return the figures as a table: value, target, and whether it is met."""
+def figures_table(figures: Sequence[Figure]) -> Table:
+    """Return figures as a table: value, target, and whether it is met."""
     rows: list[list[Cell]] = [
         [figure.name, _figure(figure), figure.target, figure.verdict, figure.note]
         for figure in figures
     ]
-    columns = ["figure", "measured", "target", "", "note"]
-    text = _table(Table("Figures and targets", columns, rows))
+    return Table("Figures and targets", ["figure", "measured", "target", "", "note"], rows)
+
+
+def _targets(figures: Sequence[Figure]) -> str:
+    text = _table(figures_table(figures))
     if any(not figure.official for figure in figures):
         text += "\n\nIn brackets: the run was smaller than what the target is about."
     return text
@@ -94,9 +97,14 @@ def write(
     return written
 
 
+def table_lines(table: Table) -> list[str]:
+    """Return a table in Markdown, without its title."""
+    rows = [_line([_cell(cell) for cell in row]) for row in table.rows]
+    return [_line(table.columns), "|---" * len(table.columns) + "|", *rows]
+
+
 def _table(table: Table) -> str:
-    lines = [f"**{table.title}**", "", _line(table.columns), "|---" * len(table.columns) + "|"]
-    return "\n".join([*lines, *(_line([_cell(cell) for cell in row]) for row in table.rows)])
+    return "\n".join([f"**{table.title}**", "", *table_lines(table)])
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -45,7 +45,7 @@ def run(options: Options) -> Result:
         with server_of_its_own() as server:
             if server is not None:
                 ends = [_on_postgres(server, n, window, batch, repeat) for n in lengths]
-                result.figures.append(_figure("PostgreSQL", lengths, ends, official=options.full))
+                result.figures.append(_figure("PostgreSQL", lengths, ends))
                 for length, times in zip(lengths, ends, strict=True):
                     rows.append(_row(f"PostgreSQL, {length:,}", times, ends[0]))
     columns = ["messages", "ms by the clock", "ratio", "ms of the processor", "ratio"]
@@ -54,7 +54,8 @@ def run(options: Options) -> Result:
         f"Threads of real calls that bring {batch} messages each, memory off, "
         f"journal_window={window:,}: what lies further back is sealed.",
         "SQLite: each call on a fresh copy of the file, opened for it. PostgreSQL: one call after "
-        "the other, by a graph and a connection of its own.",
+        "the other, by a graph and a connection of its own, so that only the first can seal: the "
+        "specification sets no target for it.",
         "A fork before a seal has to seal again.",
     ]
     return result
@@ -65,14 +66,14 @@ def _figure(
     lengths: tuple[int, int],
     ends: list[list[Time]],
     *,
-    official: bool,
+    official: bool = True,
     clock: bool = True,
 ) -> Figure:
     short, long = (statistics.median(time[not clock] for time in times) for times in ends)
     return Figure(
         f"one more call at {lengths[1]:,} messages against {lengths[0]:,}, {name}",
         long / short,
-        at_most=2.0,
+        at_most=None if clock else 2.0,
         official=official,
         note=f"{long:.0f} against {short:.0f} ms",
     )
