@@ -53,4 +53,4 @@ def plot_costs(played: Sequence[Played], groups: Sequence[str], path: Path) -> N
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(_PARTS), frameon=False)
     figure.suptitle("Cost against sending the whole history with every request", fontsize=12)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=110)

@@ -113,4 +113,4 @@ def _plot(found: Mapping[str, Mapping[int, float]], path: Path) -> None:
     axes.grid(alpha=0.3, which="both")
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
-    drawing.savefig(path, dpi=150)
+    drawing.savefig(path, dpi=110)

@@ -56,8 +56,9 @@ def test_every_node_and_every_label_of_the_graph_is_in_the_drawing(pictures: Any
 
 def test_the_pictures_of_the_demo_can_be_drawn(pictures: Any, root: Path, tmp_path: Path) -> None:
     pictures.draw_demo(tmp_path / "demo", tmp_path / "images")
-    names = sorted(path.name for path in (tmp_path / "images").iterdir())
-    assert names == sorted(path.name for path in (root / "docs/images").iterdir())
+    names = {path.name for path in (tmp_path / "images").iterdir()}
+    measured = {"cost.png", "steps.png"}  # drawn by `python -m benchmarks --plot`
+    assert names == {path.name for path in (root / "docs/images").iterdir()} - measured
     svg = (tmp_path / "images/demo.svg").read_text(encoding="utf-8")
     assert "masking" in svg
     assert not re.search(r"(url\(|href=)[\"']?http", svg), "something to fetch in a picture"
