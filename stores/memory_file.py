@@ -133,6 +133,8 @@ def add_entry(text: str | None, day: date, body: str) -> str:
     before = text or ""
     if before.strip():
         before += "\n" * max(0, 2 - (len(before) - len(before.rstrip("\n"))))
+    elif before and not before.endswith("\n"):
+        before += "\n"  # the date has a line of its own, whatever white space there is
     return before + format_entry(day, body, below_open_fence=_open_fences(before) != [])
 
 

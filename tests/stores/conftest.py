@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
-import psycopg
 import pytest
 from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
@@ -43,10 +42,6 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def shared_postgres(postgres: str) -> Iterator[str]:
     """The URL of a PostgreSQL database with a store in it, which all tests share."""
     with postgres_database(postgres) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            # Nobody cuts the power: tests need not wait for the disk.
-            name = connection.info.dbname
-            connection.execute(f"ALTER DATABASE {name} SET synchronous_commit = off".encode())
         with PostgresStore.from_conn_string(url) as store:
             store.setup()
         yield url

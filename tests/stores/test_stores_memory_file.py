@@ -133,6 +133,7 @@ def test_any_bodies_saved_one_after_the_other_are_read_back(
 
 @given(files, st.text() | files)
 @example("- Notes\n\n```\nnever closed\n", "Deploy:\n```\nmake\n```\nthen check")
+@example(" ", "")
 def test_a_saved_entry_is_the_last_and_changes_nothing_before_it(text: str, body: str) -> None:
     before = split_memory(text)
     longer = add_entry(text, DAY, body)

