@@ -324,7 +324,9 @@ def test_any_record_round_trips(view: ScopedWorkspace, record: dict[str, object]
     assert view.read_json("r") == record
 
 
-@pytest.mark.parametrize("value", [{1, 2}, b"x", float("nan"), object()], ids=repr)
+@pytest.mark.parametrize(
+    "value", [{1, 2}, b"x", float("nan"), object()], ids=["set", "bytes", "nan", "object"]
+)
 def test_a_record_that_json_cannot_hold_is_refused_and_the_old_one_stays(
     view: ScopedWorkspace, value: object
 ) -> None:
