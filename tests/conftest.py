@@ -19,7 +19,7 @@ settings.register_profile("longthread", deadline=None)
 settings.load_profile("longthread")
 
 MOST_PROCESSES = 4
-IN_MEMORY = Path(os.environ.get("LONGTHREAD_TESTS_MEMORY", "/dev/shm"))
+IN_MEMORY = Path(os.environ.get("TESTS_MEMORY", "/dev/shm"))
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -27,6 +27,8 @@ class Chat:
         self, folder: Path, *options: str, before: Callable[[], None] | None = None
     ) -> None:
         env = {k: v for k, v in os.environ.items() if not k.startswith("LONGTHREAD_")}
+        for size in ("COLUMNS", "LINES"):  # of the terminal that the tests are run in
+            env.pop(size, None)
         self.child = pexpect.spawn(
             sys.executable,
             ["-c", "from longthread.apps.cli import main; main()", "chat", *options],
