@@ -1,4 +1,4 @@
-"""What holds for every test: how the suite is run, and no property test is judged by its time."""
+"""What holds for every test: its files are in memory, and no property is judged by its time."""
 
 from __future__ import annotations
 
@@ -18,21 +18,10 @@ __all__ = ["langgraph_server", "postgres", "postgres_url"]
 settings.register_profile("longthread", deadline=None)
 settings.load_profile("longthread")
 
-MOST_PROCESSES = 4
 IN_MEMORY = Path(os.environ.get("TESTS_MEMORY", "/dev/shm"))
 
 
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """The whole suite runs in a process for each core; what is named is run here, as ever."""
-    options = config.option
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    if not whole or options.keyword or options.markexpr or options.capture == "no":
-        return 0
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(cores or 1, MOST_PROCESSES) if cores != 1 else 0
-
-
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Keep temporary files in memory where there is room: no test waits for a disk to sync.
 
     A process that is killed loses nothing of them; only a power cut would.
