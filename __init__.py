@@ -65,12 +65,12 @@ if TYPE_CHECKING:
         DEFAULT_SUMMARY_PROMPT,
     )
     from longthread.state.redaction import RedactionError, redact_secrets
-    from longthread.stores.checkpointers import aopen_checkpointer, open_checkpointer
+    from longthread.stores.checkpointers.opening import aopen_checkpointer, open_checkpointer
     from longthread.stores.journal import ThreadJournal
-    from longthread.stores.local import LocalWorkspace
+    from longthread.stores.langgraph_store.workspace import StoreWorkspace
+    from longthread.stores.local.workspace import LocalWorkspace
     from longthread.stores.settings import Settings
     from longthread.stores.settings.mistakes import SettingsError
-    from longthread.stores.store import StoreWorkspace
 
 __all__ = [
     "DEFAULT_CONSOLIDATION_PROMPT",
@@ -181,12 +181,12 @@ _HOMES = {
         "DEFAULT_SUMMARY_PROMPT",
     ),
     "stores.journal": ("ThreadJournal",),
-    "stores.checkpointers": ("aopen_checkpointer", "open_checkpointer"),
+    "stores.checkpointers.opening": ("aopen_checkpointer", "open_checkpointer"),
     "state.redaction": ("RedactionError", "redact_secrets"),
-    "stores.local": ("LocalWorkspace",),
+    "stores.local.workspace": ("LocalWorkspace",),
     "stores.settings": ("Settings",),
     "stores.settings.mistakes": ("SettingsError",),
-    "stores.store": ("StoreWorkspace",),
+    "stores.langgraph_store.workspace": ("StoreWorkspace",),
 }
 
 

@@ -33,7 +33,7 @@ ScopeOption = Annotated[
 def _owner_files(workspace: Path, user: str | None, agent: str) -> ScopedWorkspace:
     """Return the files of the owner that the options name."""
     from ..state.errors import ConfigurationError
-    from ..stores.local import LocalWorkspace
+    from ..stores.local.workspace import LocalWorkspace
     from ..stores.workspace import Owner
 
     if not workspace.is_dir():
@@ -49,8 +49,8 @@ def show(
     agent: AgentOption = "agent",
 ) -> None:
     """Print MEMORY.md."""
-    from ..stores.memory_paths import memory_path
-    from ..stores.scopes import parse_scope
+    from ..stores.memory.memory_paths import memory_path
+    from ..stores.memory.scopes import parse_scope
 
     path = memory_path(parse_scope(scope))
     text = _owner_files(workspace, user, agent).read_text(path)
@@ -77,7 +77,7 @@ def search(
 ) -> None:
     """Find lines in MEMORY.md, the ledgers and the archives, shared ones included."""
     from ..stores.matching import compile_query
-    from ..stores.memory_search import search_memory
+    from ..stores.memory.memory_search import search_memory
 
     wanted = compile_query(query, mode)
     found = search_memory(_owner_files(workspace, user, agent), wanted, max_hits=limit)
@@ -142,8 +142,8 @@ def undo(
     again. Up to five consolidations can be undone.
     """
     from ..nodes.identity import utc_now
-    from ..stores.scopes import parse_scope
-    from ..stores.undo import undo_consolidation
+    from ..stores.memory.scopes import parse_scope
+    from ..stores.memory.undo import undo_consolidation
 
     files = _owner_files(workspace, user, agent)
     undone = undo_consolidation(files, utc_now(), parse_scope(scope))

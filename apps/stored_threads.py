@@ -21,7 +21,7 @@ def journal_of(
     checkpointer: str | None, workspace: Path, user: str | None, agent: str
 ) -> Iterator[ThreadJournal]:
     """Open the journal of a checkpointer."""
-    from ..stores.checkpointers import open_checkpointer
+    from ..stores.checkpointers.opening import open_checkpointer
     from ..stores.journal import ThreadJournal
 
     with open_checkpointer(checkpointer_url(checkpointer, workspace), create=False) as saver:
@@ -35,7 +35,7 @@ def agent_over(
     """Open an agent over the threads of a checkpointer; without a model it may not be asked."""
     from ..graphs.agent import create_agent_graph
     from ..graphs.scripted import ScriptedModel
-    from ..stores.checkpointers import open_checkpointer
+    from ..stores.checkpointers.opening import open_checkpointer
 
     # Uncompressed, which a saver that was not opened by us reads too.
     with open_checkpointer(

@@ -22,9 +22,9 @@ from datetime import date, timedelta
 from importlib.util import find_spec
 from itertools import accumulate
 
-from longthread.stores.local import LocalWorkspace
+from longthread.stores.local.workspace import LocalWorkspace
 from longthread.stores.matching import compile_query
-from longthread.stores.memory_search import search_memory
+from longthread.stores.memory.memory_search import search_memory
 from longthread.stores.workspace import Owner, ScopedWorkspace
 
 _LETTERS = "etaoinshrdlcumwfgypbvkjxqz"

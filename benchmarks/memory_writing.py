@@ -28,8 +28,8 @@ from longthread.nodes.consolidation import ConsolidationNode
 from longthread.nodes.flush import FlushNode
 from longthread.state.journal import append_messages, as_journal
 from longthread.state.policy import ContextPolicy
-from longthread.stores.ledger import append_entry
-from longthread.stores.memory_file import add_entry
+from longthread.stores.memory.ledger import append_entry
+from longthread.stores.memory.memory_file import add_entry
 from longthread.stores.workspace import Owner, Workspace
 
 _WORDS = "The service of project {} listens on port {} since the team decided so for good reasons."

@@ -39,7 +39,7 @@ from ..state.config import (
 )
 from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy, SystemPrompt
-from ..stores.local import workspace_at
+from ..stores.local.workspace import workspace_at
 from ..stores.workspace import Owner, Workspace
 from .arguments import (
     check_compiling,

@@ -14,8 +14,8 @@ from langgraph.graph.state import CompiledStateGraph
 from ..nodes.closed import refuse_closed
 from ..nodes.dispatch import ANSWERED
 from ..nodes.node import Steps, adrive, drive
+from ..stores.checkpointers.leases import Lease, is_leased, lease_on, released
 from ..stores.journal.saver_calls import get_tuple
-from ..stores.leases import Lease, is_leased, lease_on, released
 from .subthread import newest_checkpoint, newest_of_thread, saver_of
 from .thread_access import thread_in
 from .unfinished import is_new_input, with_finished

@@ -22,6 +22,7 @@ from ..nodes.node import Run, Steps, adrive, drive, io
 from ..nodes.recall import RecallNode
 from ..state.channels import ThreadContext
 from ..state.errors import ConfigurationError, LongthreadError
+from ..stores.checkpointers.leases import forget_thread_lease
 from ..stores.erasing import Remains, erase_remains, remains_of, without_shared
 from ..stores.journal import ThreadKey
 from ..stores.journal.forgetting import forget_all_threads, forget_in_journal
@@ -29,7 +30,6 @@ from ..stores.journal.heads import StoredThread, stored_threads
 from ..stores.journal.saver_calls import get_tuple
 from ..stores.journal.sharing import names_in, other_threads
 from ..stores.journal.stored import clean_log, delete_checkpoints, stored_keys
-from ..stores.leases import forget_thread_lease
 from ..stores.workspace import Owner, Workspace
 from .thread_access import agent_at, alone_on, state_of, thread_in
 

@@ -15,8 +15,8 @@ from ..nodes.recall import RecallNode
 from ..state.channels import DELTA_CHANNELS, ThreadState
 from ..state.errors import ConfigurationError, LongthreadError
 from ..state.sealing import count_messages
-from ..stores.flush_cursor import FlushCursor
 from ..stores.journal import ThreadKey, register_thread
+from ..stores.memory.flush_cursor import FlushCursor
 from ..stores.paths import safe_segment
 from ..stores.segments import copy_segments
 from ..stores.workspace import Owner, ScopedWorkspace

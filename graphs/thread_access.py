@@ -13,7 +13,7 @@ from ..nodes.compaction import CompactionNode
 from ..nodes.intake import graph_path
 from ..nodes.node import Effect, Steps
 from ..state.errors import ConfigurationError, LongthreadError
-from ..stores.leases import is_worked_on, lease_on, released
+from ..stores.checkpointers.leases import is_worked_on, lease_on, released
 
 __all__ = ["agent_at", "alone_on", "checkpoint_in", "is_busy", "state_of", "thread_in"]
 

@@ -7,7 +7,7 @@ import logging
 from langchain_core.runnables import RunnableConfig
 
 from ..state.memory_config import MemoryConfig
-from ..stores.flush_record import count_failed_flush, flush_is_allowed, record_flush
+from ..stores.memory.flush_record import count_failed_flush, flush_is_allowed, record_flush
 from .background import BackgroundJob
 from .extraction import Conversation, Extracted, Extraction
 from .maintenance import Maintenance

@@ -27,8 +27,8 @@ from ..state.prompts import DEFAULT_FLUSH_PROMPT
 from ..state.redaction import redacted
 from ..state.replacement import as_shown, eviction_of
 from ..state.transcript import chunked, newest_tokens, transcript, without_secrets
-from ..stores.flush_cursor import FlushCursor, Place
-from ..stores.ledger import LedgerMarker, ledger_path, without_markers
+from ..stores.memory.flush_cursor import FlushCursor, Place
+from ..stores.memory.ledger import LedgerMarker, ledger_path, without_markers
 from ..stores.workspace import ScopedWorkspace
 from .models import Model, auxiliary_answer, stop_reason_of
 from .node import Run, Steps, io

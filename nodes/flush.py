@@ -12,7 +12,7 @@ from ..state.due import is_answered
 from ..state.errors import LongthreadError
 from ..state.projection import ContextView, view_context
 from ..state.rolling import rolling_due
-from ..stores.flush_cursor import FlushCursor
+from ..stores.memory.flush_cursor import FlushCursor
 from ..stores.workspace import ScopedWorkspace
 from .background import submit
 from .end_of_call import EndOfCall, flushed

@@ -9,19 +9,19 @@ from datetime import datetime
 
 from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
-from ..stores.archive import archive_ledgers
-from ..stores.ledger_chunks import LedgerChunk, next_part
-from ..stores.maintenance import (
+from ..stores.memory.archive import archive_ledgers
+from ..stores.memory.ledger_chunks import LedgerChunk, next_part
+from ..stores.memory.maintenance import (
     NewText,
     consumed_of,
     maintenance_due,
     new_ledger_text,
     record_maintenance,
 )
-from ..stores.memory_paths import memory_path
-from ..stores.retention import remove_older
-from ..stores.rewriting import rewrite_memory, settle_rewrite
-from ..stores.scopes import SCOPES, Scope, scope_of
+from ..stores.memory.memory_paths import memory_path
+from ..stores.memory.retention import remove_older
+from ..stores.memory.rewriting import rewrite_memory, settle_rewrite
+from ..stores.memory.scopes import SCOPES, Scope, scope_of
 from ..stores.workspace import ScopedWorkspace, SweptFiles
 from .merging import ConsolidationRefused, Merging
 from .models import Model

@@ -9,8 +9,8 @@ from ..state.errors import WorkspaceError
 from ..state.policy import ContextPolicy
 from ..state.reference import ReferenceItem
 from ..state.text import clip_end
-from ..stores.memory_file import split_memory
-from ..stores.memory_sections import drop_first
+from ..stores.memory.memory_file import split_memory
+from ..stores.memory.memory_sections import drop_first
 from ..stores.workspace import ScopedWorkspace
 
 __all__ = ["memory_items"]

@@ -16,9 +16,9 @@ from ..state.prompts import DEFAULT_CONSOLIDATION_PROMPT
 from ..state.redaction import redacted
 from ..state.templates import fill_numbers
 from ..state.text import clip_end
-from ..stores.entry_dates import fact_dates, latest, with_dates
-from ..stores.ledger_chunks import LedgerChunk
-from ..stores.memory_file import MemoryPart, count_entries, entry_body, split_memory
+from ..stores.memory.entry_dates import fact_dates, latest, with_dates
+from ..stores.memory.ledger_chunks import LedgerChunk
+from ..stores.memory.memory_file import MemoryPart, count_entries, entry_body, split_memory
 from .models import Model, auxiliary_answer, stop_reason_of
 from .node import Run, Steps, io
 from .tokens_used import TokensUsed

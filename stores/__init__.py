@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .ledger import (
+from .local.workspace import LocalWorkspace
+from .memory.ledger import (
     LedgerEntry,
     LedgerMarker,
     append_entry,
@@ -12,8 +13,7 @@ from .ledger import (
     read_entries,
     without_thread,
 )
-from .local import LocalWorkspace
-from .memory_file import (
+from .memory.memory_file import (
     MemoryPart,
     add_entry,
     count_entries,

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .locks import ThreadLocks, lock_timeout_error
+from .local.locks import ThreadLocks, lock_timeout_error
 from .store_errors import store_errors
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from .journal.sharing import OtherThreads
-from .ledger import ledger_date, markers_of, without_thread
-from .maintenance import shorten_consumed
+from .memory.ledger import ledger_date, markers_of, without_thread
+from .memory.maintenance import shorten_consumed
+from .memory.scopes import SCOPES, scope_of, scoped_path
 from .paths import safe_segment
-from .scopes import SCOPES, scope_of, scoped_path
 from .workspace import JsonRecord, ScopedWorkspace, SweptFiles
 
 __all__ = ["Remains", "erase_remains", "remains_of", "without_shared"]

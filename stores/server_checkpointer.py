@@ -11,7 +11,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from .checkpointers import Saver, aopen_checkpointer
+from .checkpointers.opening import Saver, aopen_checkpointer
 
 __all__ = ["checkpointer"]
 

@@ -16,7 +16,7 @@ from ...graphs.sessions import session_of, status_of
 from ...nodes.identity import utc_now
 from ...state.projection import view_context
 from ...state.text import visible
-from ...stores.ledger import ledger_path, without_markers
+from ...stores.memory.ledger import ledger_path, without_markers
 from .session import Session, new_thread_id
 
 __all__ = ["COMMANDS", "run_command"]

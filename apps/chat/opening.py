@@ -16,8 +16,8 @@ from rich.console import Console
 from ...graphs.agent import create_agent_graph
 from ...nodes.background import drain
 from ...state.errors import ConfigurationError
-from ...stores.checkpointers import aopen_checkpointer
-from ...stores.local import LocalWorkspace
+from ...stores.checkpointers.opening import aopen_checkpointer
+from ...stores.local.workspace import LocalWorkspace
 from ...stores.settings import Settings
 from ..options import checkpointer_url
 from .acting_tools import shell_tool, writing_tool

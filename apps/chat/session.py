@@ -17,7 +17,7 @@ from ...nodes.background import drain
 from ...state.channels import ThreadContext
 from ...state.text import visible
 from ...stores.journal import ThreadJournal
-from ...stores.local import LocalWorkspace
+from ...stores.local.workspace import LocalWorkspace
 from ...stores.workspace import Owner, ScopedWorkspace
 from .interrupts import Interrupts
 from .questions import Question, open_questions

@@ -18,7 +18,7 @@ from ...state.prompts import (
     DEFAULT_FLUSH_PROMPT,
     DEFAULT_SUMMARY_PROMPT,
 )
-from ...stores.ledger import ledger_date
+from ...stores.memory.ledger import ledger_date
 
 __all__ = ["Purpose", "purpose_of", "side_answer"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ...nodes.identity import utc_now
 from ...state.errors import ToolInputError, WorkspaceError
-from ...stores.memory_paths import check_memory_path, check_new_memory_path, search_order
-from ...stores.rewriting import overwrite_memory
-from ...stores.scopes import Scope
+from ...stores.memory.memory_paths import check_memory_path, check_new_memory_path, search_order
+from ...stores.memory.rewriting import overwrite_memory
+from ...stores.memory.scopes import Scope
 from ...stores.workspace import ScopedWorkspace
 from .answers import HttpError
 

@@ -7,7 +7,7 @@ import statistics
 import tempfile
 from importlib.util import find_spec
 
-from longthread.stores.local import LocalWorkspace
+from longthread.stores.local.workspace import LocalWorkspace
 from longthread.stores.workspace import Owner
 
 from ..memory_search import percentile, queries, timed, vocabulary, write_ledgers

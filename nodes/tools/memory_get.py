@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from ...state.counting import count_text
 from ...state.errors import ToolInputError
 from ...stores.lines import split_lines
-from ...stores.memory_paths import check_memory_path
+from ...stores.memory.memory_paths import check_memory_path
 from ...stores.paths import shown
 from ...stores.workspace import ScopedWorkspace, TextPage, Workspace
 from ..identity import owner_of

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from ...state.counting import count_text
 from ...state.text import clip_end
-from ...stores.memory_paths import memory_path
-from ...stores.scopes import parse_scope
+from ...stores.memory.memory_paths import memory_path
+from ...stores.memory.scopes import parse_scope
 from ...stores.workspace import Workspace
 from ..identity import owner_of
 from ..node import Run

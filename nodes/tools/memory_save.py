@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator
 
 from ...state.counting import count_text
 from ...state.errors import ToolInputError
-from ...stores.memory_save import save_memory
-from ...stores.scopes import parse_scope
+from ...stores.memory.memory_save import save_memory
+from ...stores.memory.scopes import parse_scope
 from ...stores.workspace import Workspace
 from ..identity import now, owner_of
 from ..node import Run

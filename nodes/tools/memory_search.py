@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from ...state.counting import count_text
 from ...stores.matching import compile_query
-from ...stores.memory_search import MemoryHit, MemoryHits, search_memory
+from ...stores.memory.memory_search import MemoryHit, MemoryHits, search_memory
 from ...stores.workspace import Workspace
 from ..identity import owner_of
 from ..node import Run

@@ -9,7 +9,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ..effects import Steps, io
-from ..local_scope import LocalScope
+from ..local.scope import LocalScope
 from ..workspace import Owner, ScopedWorkspace
 from .index import IndexUnavailable, SearchIndex
 from .keys import ThreadKey

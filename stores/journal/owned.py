@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ...state.errors import LongthreadError, ToolInputError, WorkspaceError
 from ..effects import Steps, io
-from ..local_scope import LocalScope
+from ..local.scope import LocalScope
 from ..matching import compile_query, excerpt
 from ..workspace import Owner, Workspace
 from .heads import newest_checkpoints, stored_threads

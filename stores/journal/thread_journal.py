@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from ..effects import adrive, drive
-from ..local import workspace_at
+from ..local.workspace import workspace_at
 from ..matching import MatchMode
 from ..workspace import Owner, Workspace
 from .owned import OwnedThreads

@@ -19,7 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from longthread import CompactionConfig, MemoryConfig, adrain, drain
 from longthread.nodes.end_of_call import config_for_later
-from longthread.stores.ledger import read_entries
+from longthread.stores.memory.ledger import read_entries
 
 HOME = "workspace/users/_default/agents/agent"
 USAGE: Any = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}

@@ -21,9 +21,9 @@ from memory_desk import Clock, Desk, between, quick_disk
 
 from longthread import ToolResultEvictionConfig
 from longthread.state.counting import count_message, count_text
-from longthread.stores.ledger import LedgerMarker, append_entry
-from longthread.stores.memory_file import add_entry
-from longthread.stores.undo import undo_consolidation
+from longthread.stores.memory.ledger import LedgerMarker, append_entry
+from longthread.stores.memory.memory_file import add_entry
+from longthread.stores.memory.undo import undo_consolidation
 
 KIND = ["local"]
 

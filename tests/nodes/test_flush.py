@@ -25,7 +25,7 @@ from longthread.nodes.flush import FlushNode
 from longthread.state.counting import count_message
 from longthread.state.journal import append_messages
 from longthread.state.reference import ReferenceItem, reference_message, render_items
-from longthread.stores.ledger import LedgerMarker, append_entry, read_entries
+from longthread.stores.memory.ledger import LedgerMarker, append_entry, read_entries
 
 KIND = ["local"]
 

@@ -23,8 +23,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from longthread import aopen_checkpointer, open_checkpointer
-from longthread.stores.known_text import KNOWN
-from longthread.stores.serialiser import CompactSerialiser
+from longthread.stores.checkpointers.known_text import KNOWN
+from longthread.stores.checkpointers.serialiser import CompactSerialiser
 
 LASTING = ["sqlite", "postgres"]
 STORED = "eLuf6C0Sa1xSnJiZMunmh8rUYoWRhNkBGE1bpQ=="

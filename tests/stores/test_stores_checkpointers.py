@@ -24,7 +24,7 @@ from longthread import (
     compact_thread,
     open_checkpointer,
 )
-from longthread.stores.serialiser import CompactSerialiser
+from longthread.stores.checkpointers.serialiser import CompactSerialiser
 
 KINDS = ["memory", "sqlite", "sqlite-memory", "postgres"]
 LASTING = ["sqlite", "postgres"]

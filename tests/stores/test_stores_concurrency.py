@@ -16,14 +16,8 @@ from pathlib import Path
 import pytest
 from workspaces import Shared
 
-from longthread.stores import (
-    ScopedWorkspace,
-    add_entry,
-    entry_body,
-    read_entries,
-    split_memory,
-    store_writer,
-)
+from longthread.stores import ScopedWorkspace, add_entry, entry_body, read_entries, split_memory
+from longthread.stores.langgraph_store import writer as store_writer
 
 DAY = date(2026, 3, 2)
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -16,8 +16,8 @@ from longthread import MemoryConfig
 from longthread.nodes.maintenance import Maintenance
 from longthread.nodes.node import Run, drive
 from longthread.state.policy import ContextPolicy
-from longthread.stores.ledger import append_entry, read_entries
-from longthread.stores.undo import undo_consolidation
+from longthread.stores.memory.ledger import append_entry, read_entries
+from longthread.stores.memory.undo import undo_consolidation
 
 MOMENT = datetime(2026, 3, 2, 14, 5, tzinfo=UTC)
 COUNT = 8
@@ -25,7 +25,7 @@ SAVES = f"""
 import sys
 from datetime import datetime, timezone
 sys.path.insert(0, {str(Path(__file__).parents[1] / "support")!r})
-from longthread.stores.memory_save import save_memory
+from longthread.stores.memory.memory_save import save_memory
 from longthread.stores.workspace import Owner
 from workspaces import opened_workspace
 

@@ -26,9 +26,9 @@ from longthread import (
     compact_thread,
     open_checkpointer,
 )
-from longthread.stores import leases
+from longthread.stores.checkpointers import leases
+from longthread.stores.checkpointers.leases import lease_on
 from longthread.stores.effects import drive
-from longthread.stores.leases import lease_on
 
 KINDS = ["memory", "sqlite", "postgres"]
 
@@ -211,7 +211,7 @@ HOLDER = """
 import sys
 from longthread import open_checkpointer
 from longthread.stores.effects import drive
-from longthread.stores.leases import lease_on
+from longthread.stores.checkpointers.leases import lease_on
 with open_checkpointer(sys.argv[1]) as saver:
     lease = drive(lease_on(saver, "t"))
     print("mine", flush=True)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longthread.state.counting import count_text
-from longthread.stores.ledger import LedgerMarker, format_ledger_entry
-from longthread.stores.ledger_chunks import ledger_chunks, next_part
-from longthread.stores.maintenance import NewText, digest_of
+from longthread.stores.memory.ledger import LedgerMarker, format_ledger_entry
+from longthread.stores.memory.ledger_chunks import ledger_chunks, next_part
+from longthread.stores.memory.maintenance import NewText, digest_of
 
 MOMENT = datetime(2026, 3, 2, 14, 5, tzinfo=UTC)
 MARKER = LedgerMarker("t", "1", "2")

@@ -11,7 +11,7 @@ import pytest
 
 from longthread.stores import LocalWorkspace, Owner
 from longthread.stores.erasing import erase_remains, remains_of
-from longthread.stores.files import stage
+from longthread.stores.local.files import stage
 from longthread.stores.workspace import SweptFiles
 
 # Dies at one call to the operating system, counted from 0, in a process of its own each time;

@@ -10,7 +10,7 @@ import pytest
 
 from longthread.state.errors import WorkspaceError
 from longthread.stores import Owner, ScopedWorkspace, Workspace
-from longthread.stores.locks import hold_locks
+from longthread.stores.local.locks import hold_locks
 
 
 def test_changing_a_file_from_inside_its_own_change_is_an_error_not_a_deadlock(

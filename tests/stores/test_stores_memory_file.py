@@ -9,14 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from longthread.state.fences import fenced
-from longthread.stores import (
-    MemoryPart,
-    add_entry,
-    count_entries,
-    entry_body,
-    split_memory,
-)
-from longthread.stores.memory_sections import (
+from longthread.stores import MemoryPart, add_entry, count_entries, entry_body, split_memory
+from longthread.stores.memory.memory_sections import (
     drop_first,
     headings_above,
     with_headings,

@@ -21,7 +21,7 @@ from longthread.stores import (
     read_entries,
     split_memory,
 )
-from longthread.stores.memory_save import save_memory
+from longthread.stores.memory.memory_save import save_memory
 
 NOW = datetime(2026, 3, 2, 14, 5, tzinfo=UTC)
 LEDGER = "memory/2026-03-02.md"

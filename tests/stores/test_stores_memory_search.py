@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace, Workspace, line_search
-from longthread.stores.line_search import FoldedCache, FoldedText, Needles
+from longthread.stores import LocalWorkspace, Owner, ScopedWorkspace, Workspace
 from longthread.stores.matching import compile_query
-from longthread.stores.memory_search import search_memory
+from longthread.stores.memory import line_search
+from longthread.stores.memory.line_search import FoldedCache, FoldedText, Needles
+from longthread.stores.memory.memory_search import search_memory
 from longthread.stores.workspace import VersionedFiles
 
 once_per_view = settings(
@@ -202,7 +203,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(
     for rewritten in ("value 2\n", "value 3\n"):
         # As if it had been written long ago: what was read is trusted from now on.
         with monkeypatch.context() as patch:
-            patch.setattr("longthread.stores.local_scope._SETTLES_AFTER", -1.0)
+            patch.setattr("longthread.stores.local.scope._SETTLES_AFTER", -1.0)
             assert len(found(scope, "value")) == 1
         file.write_text(rewritten)
         os.utime(file, ns=(10**18, 10**18))
@@ -213,8 +214,8 @@ def test_a_file_that_has_not_changed_is_read_once(
     view: ScopedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The same text in another workspace need not be read either.
-    monkeypatch.setattr("longthread.stores.memory_search._cache", FoldedCache(10_000_000))
-    monkeypatch.setattr("longthread.stores.local_scope._SETTLES_AFTER", -1.0)
+    monkeypatch.setattr("longthread.stores.memory.memory_search._cache", FoldedCache(10_000_000))
+    monkeypatch.setattr("longthread.stores.local.scope._SETTLES_AFTER", -1.0)
     long = "value 2\n" * 30_000
     view.write_text("memory/2026-11-30.md", long)
     view.append_text("MEMORY.md", "value 1")

@@ -22,8 +22,11 @@ from langgraph.store.sqlite import SqliteStore
 from plain_stores import CappedStore, PlainStore
 
 from longthread import LocalWorkspace, StoreWorkspace
-from longthread.stores import Owner, Workspace, store_access, store_changes, store_files
-from longthread.stores import store_pieces as pieces
+from longthread.stores import Owner, Workspace
+from longthread.stores.langgraph_store import access as store_access
+from longthread.stores.langgraph_store import changes as store_changes
+from longthread.stores.langgraph_store import files as store_files
+from longthread.stores.langgraph_store import pieces
 
 PATHS = ["MEMORY.md", "memory/a.md", "memory/deep/b.md", "global/MEMORY.md", "memoryx/c.md"]
 OWNERS = [Owner("ann", "coder"), Owner("ann", "writer"), Owner(None, "coder")]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longthread.state.errors import WorkspaceError
-from longthread.stores.files import decode
+from longthread.stores.local.files import decode
 from longthread.stores.pages import page_by_char, page_by_line, text_chunks
 from longthread.stores.workspace import TextPage
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.base import BasePostgresSaver
 
-from longthread.stores import postgres_packing
-from longthread.stores.postgres_packing import next_version, packed, unpacked
+from longthread.stores.checkpointers import postgres_packing
+from longthread.stores.checkpointers.postgres_packing import next_version, packed, unpacked
 
 DIGEST = "75401e409cc66b500ddce95b88d01a24abc06857b4e34d9ca60e088d7c6b4572"
 

@@ -16,10 +16,12 @@ from plain_stores import CappedStore, PlainStore
 import longthread
 from longthread import StoreWorkspace
 from longthread.state.errors import LongthreadError, WorkspaceError
-from longthread.stores import Owner, ScopedWorkspace, store_files, store_writer
-from longthread.stores.store_changes import announcement_value, version
-from longthread.stores.store_names import StoreNames, label
-from longthread.stores.store_state import FileState
+from longthread.stores import Owner, ScopedWorkspace
+from longthread.stores.langgraph_store import files as store_files
+from longthread.stores.langgraph_store import writer as store_writer
+from longthread.stores.langgraph_store.changes import announcement_value, version
+from longthread.stores.langgraph_store.names import StoreNames, label
+from longthread.stores.langgraph_store.state import FileState
 
 ANN = Owner("ann", "coder")
 
@@ -361,7 +363,7 @@ def test_a_spoilt_record_counts_as_absent_with_one_warning(
 def test_a_text_of_which_a_part_is_missing_is_an_error_not_a_shorter_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("longthread.stores.store_reader._LONGEST_PAUSE", 0.001)
+    monkeypatch.setattr("longthread.stores.langgraph_store.reader._LONGEST_PAUSE", 0.001)
     store = InMemoryStore()
     view = view_of(store)
     view.write_text("MEMORY.md", "x" * 100_000)

@@ -21,7 +21,7 @@ from langgraph.store.sqlite import AsyncSqliteStore, SqliteStore
 from longthread import StoreWorkspace
 from longthread.state.errors import WorkspaceError
 from longthread.stores import Owner, ScopedWorkspace
-from longthread.stores.store_locks import traits_of
+from longthread.stores.langgraph_store.locks import traits_of
 
 ANN = Owner("ann", "coder")
 Namespace = tuple[str, ...]

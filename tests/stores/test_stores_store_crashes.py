@@ -11,15 +11,10 @@ from langgraph.store.memory import InMemoryStore
 from plain_stores import Crash, CrashingStore
 
 from longthread import StoreWorkspace
-from longthread.stores import (
-    LedgerMarker,
-    Owner,
-    ScopedWorkspace,
-    append_entry,
-    store_files,
-    store_pieces,
-    store_writer,
-)
+from longthread.stores import LedgerMarker, Owner, ScopedWorkspace, append_entry
+from longthread.stores.langgraph_store import files as store_files
+from longthread.stores.langgraph_store import pieces as store_pieces
+from longthread.stores.langgraph_store import writer as store_writer
 
 ANN = Owner("ann", "coder")
 MOMENT = datetime(2026, 11, 30, tzinfo=UTC)

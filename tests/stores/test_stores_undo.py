@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from memory_desk import quick_disk
 
 from longthread import LocalWorkspace, LongthreadError
-from longthread.stores.local_scope import LocalScope
-from longthread.stores.maintenance import consumed_of, new_ledger_text
-from longthread.stores.memory_file import add_entry, count_entries
-from longthread.stores.rewriting import brought_up_to_date, rewrite_memory, settle_rewrite
-from longthread.stores.scopes import Scope
-from longthread.stores.undo import undo_consolidation
+from longthread.stores.local.scope import LocalScope
+from longthread.stores.memory.maintenance import consumed_of, new_ledger_text
+from longthread.stores.memory.memory_file import add_entry, count_entries
+from longthread.stores.memory.rewriting import brought_up_to_date, rewrite_memory, settle_rewrite
+from longthread.stores.memory.scopes import Scope
+from longthread.stores.memory.undo import undo_consolidation
 from longthread.stores.workspace import Owner
 
 MOMENT = datetime(2026, 3, 2, 14, 5, tzinfo=UTC)

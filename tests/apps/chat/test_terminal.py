@@ -18,7 +18,7 @@ from terminal import Chat
 
 from longthread.graphs.agent import create_agent_graph
 from longthread.graphs.scripted import ScriptedModel
-from longthread.stores.checkpointers import open_checkpointer
+from longthread.stores.checkpointers.opening import open_checkpointer
 
 
 def said(folder: Path, thread: str) -> list[str]:

@@ -16,8 +16,8 @@ from starlette.authentication import SimpleUser, UnauthenticatedUser
 
 from longthread import LocalWorkspace
 from longthread.apps.http import create_app
-from longthread.stores.scopes import Scope
-from longthread.stores.undo import undo_consolidation
+from longthread.stores.memory.scopes import Scope
+from longthread.stores.memory.undo import undo_consolidation
 from longthread.stores.workspace import Owner
 
 FILES = [

@@ -29,7 +29,7 @@ from longthread.apps.http import create_app
 from longthread.graphs.compaction import create_compaction_graph
 from longthread.graphs.compiled import AgentGraph
 from longthread.nodes.node import drive
-from longthread.stores.leases import is_leased, lease_on
+from longthread.stores.checkpointers.leases import is_leased, lease_on
 
 
 def with_history(graph: AgentGraph, name: str = "t") -> AgentGraph:

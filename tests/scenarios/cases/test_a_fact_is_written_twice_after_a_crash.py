@@ -4,7 +4,7 @@ import pytest
 from agents import Scripted, agent, say, thread
 from langchain_core.messages import BaseMessage
 
-from longthread.stores.local_scope import LocalScope
+from longthread.stores.local.scope import LocalScope
 
 
 def test_a_crash_between_ledger_and_cursor_writes_no_fact_twice(

@@ -1,0 +1,1 @@
+"""Opening checkpointers, and who may work on a thread."""

@@ -1,0 +1,1 @@
+"""Memory and files in a LangGraph `BaseStore`."""

@@ -1,0 +1,1 @@
+"""What is kept in a workspace: ledgers, MEMORY.md, cursors, maintenance."""
