@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-KILLS = 100
+KILLS = 200
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that are forked")
