@@ -54,7 +54,8 @@ class OwnPrompt:
         """Whether the provider has the prompt in its cache, and may be shown it for this.
 
         A redactor's work would be undone by showing the messages as they are, and a prompt that is
-        made anew for each request is not known here.
+        made anew for each request is not known here. Long-term memory stands in the prompt, and
+        must not get into the summary: that is the thread's, memory is its user's, and forgets.
         """
         config, usage = view.policy.compaction, view.usage
         return (
@@ -62,7 +63,9 @@ class OwnPrompt:
             and config.cached_prompt
             and view.policy.redact is None
             and not callable(view.policy.system)
-            and not view.overflow.get("attempts")
+            and not (view.overflow.get("attempts") or view.overflow.get("reserve"))
+            and not (view.decisions.shed or view.decisions.arguments)
+            and not view.decisions.memory
             and usage.get("cached", 0) > 0
             and view.prefix_stands
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from itertools import takewhile
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -106,9 +105,10 @@ class RecallNode(Node):
         """Return what is new, marked, when somebody else than the thread's owner has said it."""
         if not is_guest(state, run, self.agent):
             return []
-        journal = as_journal(state.get("messages"))
-        new = takewhile(lambda m: m.type in ("human", "system"), reversed(journal))
-        return [as_guests(message) for message in new if message.type == "human"][::-1]
+        view = view_context(state, self.policy)
+        # Behind the last request stand its answer, which is no human message, and what is new.
+        new = view.journal[view.covered :]
+        return [as_guests(message) for message in new if message.type == "human"]
 
     def _said_again(self, state: Mapping[str, Any], run: Run) -> Steps[list[RemoveMessage]]:
         """Remove what came in with the id of a sealed message: it is in the journal already."""

@@ -40,12 +40,11 @@ def registration(
         What is to be recorded of it.
     """
     key = ThreadKey.of_run(run.config)
-    if key is None or run.checkpointer is None:
-        return {}
     owner = owner_of(run, agent)
     mine = ThreadOwner(user=owner.user, agent=owner.agent)
     recorded = state.get("owner")
-    if recorded is None or recorded == mine:
+    kept = key is not None and run.checkpointer is not None
+    if key is not None and kept and (recorded is None or recorded == mine):
         messages: Sequence[AnyMessage] = state.get("messages") or []
         try:
             yield io(

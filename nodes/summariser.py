@@ -15,6 +15,8 @@ from ..state.extract import extract_summary
 from ..state.facts import unwrapped
 from ..state.grounding import is_grounded
 from ..state.material import escaped, tags_in
+from ..state.outage import is_outage
+from ..state.overflow import classify_overflow
 from ..state.projection import ContextView
 from ..state.redaction import RedactionError, redacted
 from ..state.replacement import as_shown, eviction_of
@@ -108,19 +110,35 @@ class Summariser:
                 summary=escaped(summary, tags) or "(none)",
                 max_tokens=limit,
             )
-            for request in (prompt, f"{prompt}\n\n{_SHORTER.format(tokens=limit // 2)}"):
-                answer = yield from auxiliary_answer(
-                    self.model, run, name="compaction", system=None, prompt=request
-                )
-                used.add(answer)
-                if stop_reason_of(answer) != "cut":
-                    break
-            summary = _bounded(_checked(answer, template, f"{summary}\n{chunk}"), limit)
+            material = f"{summary}\n{chunk}"
+            text = yield from self._asked(prompt, run, (template, limit, material), used)
+            summary = _bounded(text, limit)
         if count_text(summary) >= cut.removed + count_text(previous):
             raise SummaryRefused(
                 f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
             )
         return summary, used
+
+    def _asked(
+        self, prompt: str, run: Run, asked: tuple[str, int, str], used: TokensUsed
+    ) -> Steps[str]:
+        """Ask for a summary; once more, for a shorter one, if it was cut off at its limit."""
+        template, limit, material = asked
+        answer = yield from auxiliary_answer(
+            self.model, run, name="compaction", system=None, prompt=prompt
+        )
+        used.add(answer)
+        if stop_reason_of(answer) == "cut":
+            shorter = f"{prompt}\n\n{_SHORTER.format(tokens=limit // 2)}"
+            try:
+                again = yield from auxiliary_answer(
+                    self.model, run, name="compaction", system=None, prompt=shorter
+                )
+                used.add(again)
+                return _checked(again, template, material)
+            except Exception as error:
+                log.warning("no shorter summary: %s", error)
+        return _checked(answer, template, material)
 
     def _continued(
         self,
@@ -141,7 +159,13 @@ class Summariser:
         if request is None:
             return None
         config = auxiliary_config(run, "compaction")
-        answer: AIMessage = yield call_model(self.own.for_run(run), request, config)
+        try:
+            answer: AIMessage = yield call_model(self.own.for_run(run), request, config)
+        except Exception as error:
+            log.warning("no summary in the agent's own prompt, it is asked for apart: %s", error)
+            if not is_outage(error) and classify_overflow(error) is None:
+                self.own = None  # this provider takes no such request: it is not made again
+            return None
         used.add(answer)
         if answer.tool_calls or answer.invalid_tool_calls or stop_reason_of(answer) is not None:
             return None

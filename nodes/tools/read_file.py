@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, WithJsonSchema
@@ -50,7 +51,7 @@ def read_file_tool(
     def read_file(run: Run, path: str, offset: int, limit: int, char_offset: int | None) -> str:
         owner = owner_of(run, agent)
         if path.startswith(f"{evicted}/"):
-            owner = thread_owner(getattr(run.runtime, "state", None) or {}, run, agent)
+            owner = thread_owner(_state(run), run, agent)
         files = workspace.scoped(owner)
         if char_offset is not None:
             page = files.read_chars(path, max(0, char_offset), page_chars)
@@ -75,6 +76,15 @@ def read_file_tool(
         ),
         arguments=Arguments,
     )
+
+
+def _state(run: Run) -> Mapping[str, Any]:
+    """Return our state, which under the middleware is one channel of somebody else's."""
+    state: Any = getattr(run.runtime, "state", None)
+    if not isinstance(state, Mapping):
+        return {}
+    ours = state.get("longthread")
+    return ours if isinstance(ours, Mapping) else state
 
 
 def _shown(page: TextPage, path: str) -> str:

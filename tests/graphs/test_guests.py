@@ -7,15 +7,19 @@ from typing import Any, Literal
 
 import pytest
 from agents import Scripted, agent, calls, contents, say, thread
+from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
 from longthread import (
     CompactionConfig,
     FlushTrigger,
     MemoryConfig,
+    ThreadContext,
     ToolResultEvictionConfig,
     drain,
 )
+from longthread.graphs.middleware import ContextMiddleware
 
 
 def animals(messages: list[BaseMessage]) -> AIMessage:
@@ -23,6 +27,24 @@ def animals(messages: list[BaseMessage]) -> AIMessage:
     said = str(messages[-1].content).partition("<conversation>")[2]
     words = [word for word in ("zebra", "quokka", "otter") if word in said]
     return AIMessage("\n".join(f"- Likes the {word}." for word in words) or "NO_REPLY")
+
+
+def secrets(tmp_path: Path) -> Path:
+    """Let two users have memory; returns the folder of users."""
+    users = tmp_path / "workspace/users"
+    for user in ("ann", "ben"):
+        (users / user / "agents/agent").mkdir(parents=True)
+        (users / user / "agents/agent/MEMORY.md").write_text(f"- A secret of {user}.\n")
+    return users
+
+
+def remembered(users: Path) -> dict[str, list[int]]:
+    """Return how often each animal stands in the ledgers of each user."""
+    ledgers = {
+        user: "".join(p.read_text() for p in (users / user).rglob("memory/*.md"))
+        for user in ("ann", "ben")
+    }
+    return {u: [t.count(w) for w in ("zebra", "quokka", "otter")] for u, t in ledgers.items()}
 
 
 @pytest.mark.parametrize("refresh", ["call", "session"])
@@ -33,21 +55,43 @@ def test_in_a_thread_of_another_user_nobodys_memory_is_shown_or_written(
     script = Scripted("ok", facts=animals)
     memory = MemoryConfig(background=background, refresh=refresh)
     graph = agent(script, tmp_path, memory=memory)
-    users = tmp_path / "workspace/users"
-    for user in ("ann", "ben"):
-        (users / user / "agents/agent").mkdir(parents=True)
-        (users / user / "agents/agent/MEMORY.md").write_text(f"- A secret of {user}.\n")
+    users = secrets(tmp_path)
     for user, text in (("ann", "a zebra"), ("ben", "a quokka"), ("ann", "an otter")):
         graph.invoke(say(text), thread(), context={"user_id": user})
         assert drain()
     shown = [[user for user in ("ann", "ben") if f"of {user}" in str(r)] for r in script.requests]
     assert shown == [["ann"], [], ["ann"]]
-    ledgers = {
-        user: "".join(p.read_text() for p in (users / user).rglob("memory/*.md"))
-        for user in ("ann", "ben")
-    }
-    assert ledgers["ben"] == ""
-    assert [ledgers["ann"].count(word) for word in ("zebra", "quokka", "otter")] == [1, 0, 1]
+    assert remembered(users) == {"ann": [1, 0, 1], "ben": [0, 0, 0]}
+
+
+def test_in_the_loop_of_create_agent_too(tmp_path: Path) -> None:
+    script = Scripted("ok", facts=animals)
+    users = secrets(tmp_path)
+    middleware = ContextMiddleware(
+        script.model, workspace=tmp_path / "workspace", memory=MemoryConfig(background=False)
+    )
+    graph = create_agent(
+        script.model,
+        middleware=[middleware],
+        checkpointer=InMemorySaver(),
+        context_schema=ThreadContext,
+    )
+    for user, text in (("ann", "a zebra"), ("ben", "a quokka"), ("ann", "an otter")):
+        graph.invoke(say(text), thread(), context=ThreadContext(user_id=user))  # type: ignore[call-overload]
+    shown = [[user for user in ("ann", "ben") if f"of {user}" in str(r)] for r in script.requests]
+    assert shown == [["ann"], [], ["ann"]]
+    assert remembered(users) == {"ann": [1, 0, 1], "ben": [0, 0, 0]}
+
+
+def test_all_that_a_guest_brings_along_is_the_guests(tmp_path: Path) -> None:
+    script = Scripted("ok", facts=animals)
+    graph = agent(script, tmp_path)
+    users = secrets(tmp_path)
+    brought = {"messages": [("user", "a quokka"), ("assistant", "I see."), ("user", "hello")]}
+    graph.invoke(say("a zebra"), thread(), context={"user_id": "ann"})
+    graph.invoke(brought, thread(), context={"user_id": "ben"})
+    graph.invoke(say("an otter"), thread(), context={"user_id": "ann"})
+    assert remembered(users) == {"ann": [1, 0, 1], "ben": [0, 0, 0]}
 
 
 def test_what_a_guests_call_is_about_to_hide_is_read_first_if_the_owner_has_said_it(

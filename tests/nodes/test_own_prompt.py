@@ -133,6 +133,29 @@ def test_another_model_is_asked_apart(tmp_path: Path) -> None:
     assert told.asked["summary"] == []
 
 
+def test_what_is_remembered_of_a_user_does_not_get_into_the_threads_summary(tmp_path: Path) -> None:
+    home = tmp_path / "workspace/users/_default/agents/agent"
+    home.mkdir(parents=True)
+    (home / "MEMORY.md").write_text("- A secret.\n")
+    told = script(900)
+    asked = run(told, tmp_path)
+    assert "A secret" in str(told.requests[-1])
+    assert not any(is_aside(request) or "A secret" in str(request) for request in asked)
+
+
+def test_a_provider_that_refuses_such_a_request_is_asked_apart_and_never_so_again(
+    tmp_path: Path,
+) -> None:
+    def summary(request: list[BaseMessage]) -> AIMessage:
+        if is_aside(request):
+            raise ValueError("roles must alternate")
+        return AIMessage("## Intent\nGo on.")
+
+    asked = run(script(900, steps=12, summary=summary), tmp_path)
+    assert [is_aside(request) for request in asked] == [True, *[False] * (len(asked) - 1)]
+    assert len(asked) > 2
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -127,6 +127,22 @@ def test_of_a_summary_that_is_cut_off_every_time_the_whole_lines_are_kept(tmp_pa
     )
 
 
+@pytest.mark.parametrize("second", ["", ValueError("429"), "I am sorry, I cannot do that."])
+def test_a_summary_that_was_cut_off_is_better_than_none(second: Any, tmp_path: Path) -> None:
+    def summary(messages: list[BaseMessage]) -> AIMessage:
+        if "was cut off" not in str(messages[-1].content):
+            text = "## Intent\nThe user said go.\nRead the pag"
+            return AIMessage(text, response_metadata={"finish_reason": "length"})
+        if isinstance(second, Exception):
+            raise second
+        return AIMessage(second)
+
+    _, graph = working(tmp_path, summary=summary, context_window=64_000)
+    graph.invoke(say("go"), thread())
+    kept = graph.get_state(thread()).values["compaction"]["summary"]
+    assert kept == "## Intent\nThe user said go.\n[The rest of this summary was cut off.]"
+
+
 async def test_a_cancelled_summary_leaves_state_and_messages_and_a_new_call_goes_on(
     tmp_path: Path,
 ) -> None:
