@@ -52,7 +52,7 @@ class UnreadableAnswer(LongthreadError, ConnectionError):
 
 
 class CheckpointerError(LongthreadError):
-    """A checkpointer cannot be opened: the file, folder or server cannot be used as it is."""
+    """A checkpointer cannot be opened, or what it has stored is damaged."""
 
     code = "CHECKPOINTER_ERROR"
 

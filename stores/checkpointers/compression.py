@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import zlib
 
+from ...state.errors import CheckpointerError
+
 __all__ = ["compressed", "decompressed"]
+
+_DAMAGED = (
+    "a value in the checkpointer's database cannot be read: restore the thread from a backup, or go "
+    "back to one of its earlier checkpoints"
+)
 
 
 def compressed(data: bytes, known: bytes, level: int) -> bytes:
@@ -23,10 +30,13 @@ def decompressed(data: bytes, known: bytes) -> bytes:
     """Return what was compressed.
 
     Raises:
-        zlib.error: It is damaged, cut short, or refers to another text.
+        CheckpointerError: It is damaged, cut short, or refers to another text.
     """
-    unpacker = zlib.decompressobj(zdict=known)
-    whole = unpacker.decompress(data) + unpacker.flush()
+    unpacker = zlib.decompressobj(zdict=known) if known else zlib.decompressobj()
+    try:
+        whole = unpacker.decompress(data) + unpacker.flush()
+    except zlib.error as error:
+        raise CheckpointerError(f"{_DAMAGED} ({error})") from error
     if not unpacker.eof:
-        raise zlib.error("the compressed data is cut short")
+        raise CheckpointerError(f"{_DAMAGED} (it is cut short)")
     return whole

@@ -7,7 +7,6 @@ to the database can then not have code run here.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -61,5 +60,5 @@ class CompactSerialiser(JsonPlusSerializer):
         if kind.endswith(_SUFFIX):
             return super().loads_typed((kind.removesuffix(_SUFFIX), decompressed(raw, KNOWN)))
         if kind.endswith(_PLAIN_SUFFIX):
-            return super().loads_typed((kind.removesuffix(_PLAIN_SUFFIX), zlib.decompress(raw)))
+            return super().loads_typed((kind.removesuffix(_PLAIN_SUFFIX), decompressed(raw, b"")))
         return super().loads_typed(data)
