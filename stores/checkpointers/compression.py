@@ -9,8 +9,8 @@ from ...state.errors import CheckpointerError
 __all__ = ["compressed", "decompressed"]
 
 _DAMAGED = (
-    "a value in the checkpointer's database cannot be read: restore the thread from a backup, or go "
-    "back to one of its earlier checkpoints"
+    "a value in the checkpointer's database cannot be read: restore the thread from a backup, or "
+    "go back to one of its earlier checkpoints"
 )
 
 
