@@ -30,7 +30,7 @@ from ..state.transcript import chunked, newest_tokens, transcript, without_secre
 from ..stores.memory.flush_cursor import FlushCursor, Place
 from ..stores.memory.ledger import LedgerMarker, ledger_path, without_markers
 from ..stores.workspace import ScopedWorkspace
-from .models import Model, auxiliary_answer, stop_reason_of
+from .models import Model, auxiliary_answer, clamped, stop_reason_of
 from .node import Run, Steps, io
 from .tokens_used import TokensUsed
 
@@ -57,6 +57,8 @@ class Conversation:
         end: Position in the journal up to which facts are extracted.
         evictions: Message id to where its text went: of those the model was shown a preview.
         window: Context window of the agent's own model in tokens.
+        reserve: Tokens of that window that are kept free for an answer.
+        clamped: Whether the provider has refused to reserve more than that.
         moment: Now, in the caller's time zone: one instant for file name and heading.
     """
 
@@ -67,6 +69,8 @@ class Conversation:
     evictions: Mapping[str, Eviction]
     window: int
     moment: datetime
+    reserve: int = 0
+    clamped: bool = False
 
 
 @dataclass(slots=True)
@@ -120,13 +124,15 @@ class Extraction:
         """
         done = Extracted()
         window = self.window or talk.window
+        reserve = talk.reserve if self.window is None else 0
         room, most, conflicts = window, len(talk.journal), 0
         while True:
             place: Place = yield io(talk.cursor.place, talk.journal, talk.moment)
             if not _anything_said(talk.journal, place.start, talk.end):
                 return done
             known, shown = yield io(self._known, talk, window // 4)
-            left = min(room, window * 3 // 4 - count_text(self.system) - count_text(shown))
+            most_prompt = min(window * 3 // 4, window - reserve)
+            left = min(room, most_prompt - count_text(self.system) - count_text(shown))
             portion: _Portion = yield io(
                 self._portion, talk, place.start, most, max(_LEAST_ROOM, left)
             )
@@ -166,6 +172,8 @@ class Extraction:
         self, portion: _Portion, known: str, talk: Conversation, run: Run, done: Extracted
     ) -> Steps[tuple[str, bool]]:
         """Return the facts in a portion, and whether the model could say all of them."""
+        own = talk.clamped and self.window is None
+        model = clamped(self.model, talk.reserve if own else None)
         found, whole = [], True
         for chunk in portion.chunks:
             prompt = (
@@ -174,7 +182,7 @@ class Extraction:
                 f"New in the conversation:\n{material('conversation', chunk)}"
             )
             answer: AIMessage = yield from auxiliary_answer(
-                self.model, run, name="flush", system=self.system, prompt=prompt
+                model, run, name="flush", system=self.system, prompt=prompt
             )
             done.asked = True
             done.used.add(answer)

@@ -92,7 +92,15 @@ def _talk(
 ) -> Conversation:
     cursor = FlushCursor(files, run.thread_id or "no-thread", run.namespace)
     return Conversation(
-        files, cursor, view.journal, end, view.decisions.evictions, view.window, moment
+        files,
+        cursor,
+        view.journal,
+        end,
+        view.decisions.evictions,
+        view.window,
+        moment,
+        reserve=view.budget.output_reserve,
+        clamped="reserve" in view.overflow,
     )
 
 

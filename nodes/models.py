@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -18,6 +18,7 @@ __all__ = [
     "auxiliary_config",
     "cached_tokens",
     "call_model",
+    "clamped",
     "input_tokens",
     "stop_reason_of",
 ]
@@ -82,6 +83,16 @@ def auxiliary_config(run: Run, name: str) -> RunnableConfig:
     config = patch_config(run.config, run_name=name)
     config["tags"] = [*(config.get("tags") or []), TAG_NOSTREAM, f"longthread:{name}"]
     return config
+
+
+def clamped(model: Model, reserve: int | None) -> Model:
+    """Return a model that asks for no longer answers than its provider has said it gives.
+
+    Args:
+        model: The model.
+        reserve: What was learned from a refusal in tokens; None: nothing.
+    """
+    return model if reserve is None else cast(Model, model.bind(max_tokens=reserve))
 
 
 def input_tokens(answer: AIMessage) -> int | None:

@@ -21,7 +21,7 @@ from .alternation import must_alternate, with_merged_humans
 from .cache_hints import with_cache_hints
 from .closed import refuse_closed
 from .dispatch import answered_now
-from .models import Model, cached_tokens, call_model, input_tokens
+from .models import Model, cached_tokens, call_model, clamped, input_tokens
 from .node import Node, Run, Steps, Update, ask
 
 __all__ = ["ReasoningNode"]
@@ -75,11 +75,10 @@ class ReasoningNode(Node):
             return (yield from self._shaped(view, run))
         if state.get("fresh_results") and self._may_be_due(view) and next_due(view) is not None:
             return {}
-        reserve = view.overflow.get("reserve")
         model = self.model
         if run.checkpointer is None and self.without_threads is not None:
             model = self.without_threads
-        model = model if reserve is None else model.bind(max_tokens=reserve)
+        model = clamped(model, view.overflow.get("reserve"))
         try:
             answer = yield from self._answer(model, view, run)
         except Exception as error:

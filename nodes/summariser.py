@@ -23,7 +23,14 @@ from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
 from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript, without_secrets
-from .models import Model, auxiliary_answer, auxiliary_config, call_model, stop_reason_of
+from .models import (
+    Model,
+    auxiliary_answer,
+    auxiliary_config,
+    call_model,
+    clamped,
+    stop_reason_of,
+)
 from .node import Run, Steps, io
 from .own_prompt import OwnPrompt
 from .tokens_used import TokensUsed
@@ -97,7 +104,11 @@ class Summariser:
             template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
         tags = tags_in(template)
         summary, used = previous, TokensUsed()
-        room = window - 2 * limit - count_text(template) - window // 20
+        model, kept = self.model, limit
+        if self.window is None:
+            kept = max(limit, view.budget.output_reserve)
+            model = clamped(model, view.overflow.get("reserve"))
+        room = window - limit - kept - count_text(template) - window // 20
         texts: list[str] = yield io(_texts, view, cut)
         if self.own is not None and sent is not None and self.own.applies(sent):
             found = yield from self._continued(sent, cut, run, (template, limit, texts), used)
@@ -111,7 +122,7 @@ class Summariser:
                 max_tokens=limit,
             )
             material = f"{summary}\n{chunk}"
-            text = yield from self._asked(prompt, run, (template, limit, material), used)
+            text = yield from self._asked(model, prompt, run, (template, limit, material), used)
             summary = _bounded(text, limit)
         if count_text(summary) >= cut.removed + count_text(previous):
             raise SummaryRefused(
@@ -120,19 +131,19 @@ class Summariser:
         return summary, used
 
     def _asked(
-        self, prompt: str, run: Run, asked: tuple[str, int, str], used: TokensUsed
+        self, model: Model, prompt: str, run: Run, asked: tuple[str, int, str], used: TokensUsed
     ) -> Steps[str]:
         """Ask for a summary; once more, for a shorter one, if it was cut off at its limit."""
         template, limit, material = asked
         answer = yield from auxiliary_answer(
-            self.model, run, name="compaction", system=None, prompt=prompt
+            model, run, name="compaction", system=None, prompt=prompt
         )
         used.add(answer)
         if stop_reason_of(answer) == "cut":
             shorter = f"{prompt}\n\n{_SHORTER.format(tokens=limit // 2)}"
             try:
                 again = yield from auxiliary_answer(
-                    self.model, run, name="compaction", system=None, prompt=shorter
+                    model, run, name="compaction", system=None, prompt=shorter
                 )
                 used.add(again)
                 return _checked(again, template, material)

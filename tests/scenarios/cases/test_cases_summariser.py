@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Scripted, agent, calls, contents, say, thread
+from agents import Scripted, agent, calls, contents, refusal, say, thread
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatResult
 
@@ -236,3 +236,33 @@ def test_nothing_in_the_conversation_ends_the_material_that_is_summarised(tmp_pa
         assert len(re.findall(r"<\s*/\s*messages\s*>", prompt, re.IGNORECASE)) == 1
         assert len(re.findall(r"<\s*/\s*previous_summary\s*>", prompt)) == 1
         assert "&lt;/messages>" in prompt
+
+
+def test_what_a_provider_allows_for_an_answer_holds_for_requests_on_the_side_too(
+    tmp_path: Path,
+) -> None:
+    """Its `max_tokens` leaves no room for the prompt: learned from the first refusal."""
+
+    def only_if_clamped(text: str) -> Any:
+        def answer(_: list[BaseMessage]) -> AIMessage:
+            if not script.settings[-1].get("max_tokens"):
+                raise refusal(
+                    "This model's maximum context length is 8000 tokens. However, you requested "
+                    "9500 tokens (500 in the messages, 9000 in the completion). Please reduce the "
+                    "length of the messages or completion."
+                )
+            return AIMessage(text)
+
+        return answer
+
+    steps: list[Any] = [only_if_clamped("")]
+    steps += [calls(f"c{i}", name="page") for i in range(30)]
+    script = Scripted(*steps, "done", summary=only_if_clamped("## Intent\nRead."))
+    script.answers[0] = only_if_clamped("Hello.")
+    script.side["facts"] = only_if_clamped("- A fact.")
+    graph = agent(script, tmp_path, [page], context_window=8_000, masking=None)
+    graph.invoke(say("hello"), thread())
+    graph.invoke(say("go"), thread())
+    assert graph.get_state(thread()).values["overflow"]["reserve"]
+    assert graph.get_state(thread()).values["compaction"]["generation"] > 0
+    assert list((tmp_path / "workspace").rglob("memory/*.md"))
