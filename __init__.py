@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     )
     from longthread.nodes.background import adrain, drain
     from longthread.nodes.merging import ConsolidationRefused
-    from longthread.nodes.summariser import SummaryRefused
     from longthread.state.channels import ThreadContext, ThreadState
     from longthread.state.config import (
         CompactionConfig,
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
         CheckpointerError,
         ConfigurationError,
         LongthreadError,
+        SummaryRefused,
         ThreadBudgetError,
         UnreadableAnswer,
         WorkspaceError,
@@ -153,7 +153,6 @@ _HOMES = {
     "graphs.manual_compaction": ("CompactionResult", "acompact_thread", "compact_thread"),
     "nodes.background": ("adrain", "drain"),
     "nodes.merging": ("ConsolidationRefused",),
-    "nodes.summariser": ("SummaryRefused",),
     "state.channels": ("ThreadContext", "ThreadState"),
     "state.config": (
         "CompactionConfig",
@@ -169,6 +168,7 @@ _HOMES = {
         "CheckpointerError",
         "ConfigurationError",
         "LongthreadError",
+        "SummaryRefused",
         "ThreadBudgetError",
         "UnreadableAnswer",
         "WorkspaceError",

@@ -13,13 +13,14 @@ from langgraph.types import Overwrite
 from ..state.config import CompactionConfig
 from ..state.cut import Cut, choose_cut, compaction_due, paused
 from ..state.decisions import Compaction, newest_human
+from ..state.errors import SummaryRefused
 from ..state.moves import next_move
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
 from ..state.rolling import choose_rolling_cut, rolling_due
 from .masking import boundaries
 from .node import Node, Run, Steps, Update
-from .summariser import Summariser, SummaryRefused, extracted_summary
+from .summariser import Summariser, extracted_summary
 
 __all__ = ["CompactionNode", "Plan"]
 

@@ -1,19 +1,16 @@
-"""Asking a model for the summary that stands in for messages, and refusing what cannot."""
+"""Asking a model for the summary that stands in for messages."""
 
 from __future__ import annotations
 
 import logging
-import re
 
 from langchain_core.messages import AIMessage, AnyMessage
 
 from ..state.config import CompactionConfig
-from ..state.counting import count_text, text_of
+from ..state.counting import count_text
 from ..state.cut import Cut
-from ..state.errors import LongthreadError
+from ..state.errors import SummaryRefused
 from ..state.extract import extract_summary
-from ..state.facts import unwrapped
-from ..state.grounding import is_grounded
 from ..state.material import escaped, tags_in
 from ..state.outage import is_outage
 from ..state.overflow import classify_overflow
@@ -21,7 +18,6 @@ from ..state.projection import ContextView
 from ..state.redaction import RedactionError, redacted
 from ..state.replacement import as_shown, eviction_of
 from ..state.templates import fill
-from ..state.text import clip_end, clip_start
 from ..state.transcript import chunked, transcript, without_secrets
 from .models import (
     Model,
@@ -33,17 +29,17 @@ from .models import (
 )
 from .node import Run, Steps, io
 from .own_prompt import OwnPrompt
+from .summary_answers import bounded_summary, checked_summary
 from .tokens_used import TokensUsed
 
-__all__ = ["Summariser", "SummaryRefused", "extracted_summary"]
+__all__ = ["Summariser", "extracted_summary"]
 
 log = logging.getLogger("longthread")
 
-
-class SummaryRefused(LongthreadError):
-    """What the summariser returned cannot stand in for the messages."""
-
-    code = "SUMMARY_REFUSED"
+_SHORTER = (
+    "An earlier answer to this was cut off at its limit and is lost. Keep every section, and write"
+    " at most {tokens} tokens."
+)
 
 
 class Summariser:
@@ -123,7 +119,7 @@ class Summariser:
             )
             material = f"{summary}\n{chunk}"
             text = yield from self._asked(model, prompt, run, (template, limit, material), used)
-            summary = _bounded(text, limit)
+            summary = bounded_summary(text, limit)
         if count_text(summary) >= cut.removed + count_text(previous):
             raise SummaryRefused(
                 f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
@@ -146,10 +142,10 @@ class Summariser:
                     model, run, name="compaction", system=None, prompt=shorter
                 )
                 used.add(again)
-                return _checked(again, template, material)
+                return checked_summary(again, template, material)
             except Exception as error:
                 log.warning("no shorter summary: %s", error)
-        return _checked(answer, template, material)
+        return checked_summary(answer, template, material)
 
     def _continued(
         self,
@@ -182,10 +178,10 @@ class Summariser:
             return None
         previous = sent.decisions.summary
         try:
-            text = _checked(answer, template, "\n".join([previous, *texts]))
+            text = checked_summary(answer, template, "\n".join([previous, *texts]))
         except SummaryRefused:
             return None
-        summary = _bounded(text, limit)
+        summary = bounded_summary(text, limit)
         fits = count_text(summary) < cut.removed + count_text(previous)
         return summary if fits else None
 
@@ -228,67 +224,3 @@ def _summary_limit(view: ContextView) -> int:
     """Return the bound on the summary in tokens: as configured, or less in a small window."""
     config = view.policy.compaction or CompactionConfig()
     return max(64, min(config.max_summary_tokens, view.budget.conversation // 4))
-
-
-_SHORTER = (
-    "An earlier answer to this was cut off at its limit and is lost. Keep every section, and write"
-    " at most {tokens} tokens."
-)
-_CUT_MARK = "[The rest of this summary was cut off.]"
-_HEADING = re.compile(r"^#{1,6} .*\S", re.MULTILINE)
-_FEW = 3
-_SHORT = 60  # words; a longer answer without a word of the conversation is not an apology
-_NO_ANSWER = re.compile(
-    r"\W*(?:sorry|error|unable|cannot|can['’]t|failed|no|none|nothing|n/?a|ok(?:ay)?|sure|done"
-    r"|understood|null|undefined)\b",
-    re.IGNORECASE,
-)
-
-
-def _checked(answer: AIMessage, template: str, material: str) -> str:
-    """Return the text of a summary, or refuse it.
-
-    Args:
-        answer: The model's answer.
-        template: The prompt: whoever writes the sections it asks for has not refused.
-        material: What was to be summarised.
-    """
-    reason = stop_reason_of(answer)
-    if reason is not None and reason != "cut":
-        raise SummaryRefused(f"the summariser's answer was {reason}")
-    text = unwrapped(text_of(answer.content)).strip()
-    if not any(map(str.isalnum, text)):
-        raise SummaryRefused("the summary is blank")
-    if reason == "cut":
-        # Cut twice: some models run to every limit. What is whole of it still says more than the
-        # extract that would stand in, unless it is a beginning without a word of the conversation.
-        text = _whole_part(text)
-        if not is_grounded(text, material):
-            raise SummaryRefused("the summariser's answer was cut before it said anything")
-        return f"{text}\n{_CUT_MARK}"
-    sections = {line.lower() for line in _HEADING.findall(template)}
-    if any(line.lower() in sections for line in _HEADING.findall(text)):
-        return text
-    words = len(text.split())
-    # Two or three words can be anything, unless they begin as a refusal does.
-    telling = words > _FEW or _NO_ANSWER.match(text) is not None
-    if words <= _SHORT and telling and not is_grounded(text, material):
-        raise SummaryRefused(
-            f"the answer has nothing of the conversation in it: {clip_end(text, 80)!r}"
-        )
-    return text
-
-
-def _whole_part(text: str) -> str:
-    """Return what is whole of a text that was cut off: its lines, or its words, but the last."""
-    lines = text.rpartition("\n")[0]
-    return (lines or text.rpartition(" ")[0]).strip()
-
-
-def _bounded(text: str, max_tokens: int) -> str:
-    """Cut a summary that is too long in its middle: its end says what is still to be done."""
-    shown, size = text, len(text)
-    while (tokens := count_text(shown)) > max_tokens and size > 1:
-        size = min(size - 1, size * max_tokens // tokens)
-        shown = f"{clip_end(text, size // 2)}\n[…]\n{clip_start(text, size // 2)}"
-    return shown

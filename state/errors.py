@@ -10,6 +10,7 @@ __all__ = [
     "CheckpointerError",
     "ConfigurationError",
     "LongthreadError",
+    "SummaryRefused",
     "ThreadBudgetError",
     "ToolInputError",
     "UnreadableAnswer",
@@ -55,6 +56,12 @@ class CheckpointerError(LongthreadError):
     """A checkpointer cannot be opened, or what it has stored is damaged."""
 
     code = "CHECKPOINTER_ERROR"
+
+
+class SummaryRefused(LongthreadError):
+    """What the summariser returned cannot stand in for the messages."""
+
+    code = "SUMMARY_REFUSED"
 
 
 class ThreadBudgetError(LongthreadError):

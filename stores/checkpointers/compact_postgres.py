@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["AsyncCompactPostgresSaver", "CompactPostgresSaver"]
 
 
-class CompactPostgresSaver(PostgresSaver):
+class _ShortVersions:
+    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
+        """Return the next version of a channel."""
+        return next_version(current)
+
+
+class CompactPostgresSaver(_ShortVersions, PostgresSaver):
     """Packs what it writes if its serialiser compresses; reads either.
 
     Args:
@@ -51,15 +57,11 @@ class CompactPostgresSaver(PostgresSaver):
             checkpoint, metadata = packed(checkpoint, metadata)
         return super().put(config, checkpoint, metadata, new_versions)
 
-    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
-        """Return the next version of a channel."""
-        return next_version(current)
-
     def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         return super()._load_checkpoint_tuple(unpacked(value))
 
 
-class AsyncCompactPostgresSaver(AsyncPostgresSaver):
+class AsyncCompactPostgresSaver(_ShortVersions, AsyncPostgresSaver):
     """The asynchronous twin; arguments are the same."""
 
     def __init__(self, pool: AsyncConnectionPool[Any], *, serde: CompactSerialiser) -> None:
@@ -77,10 +79,6 @@ class AsyncCompactPostgresSaver(AsyncPostgresSaver):
         if self._packs:
             checkpoint, metadata = packed(checkpoint, metadata)
         return await super().aput(config, checkpoint, metadata, new_versions)
-
-    def get_next_version(self, current: str | None, channel: None) -> str:  # noqa: ARG002
-        """Return the next version of a channel."""
-        return next_version(current)
 
     async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:
         return await super()._load_checkpoint_tuple(unpacked(value))

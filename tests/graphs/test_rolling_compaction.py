@@ -25,7 +25,7 @@ from longthread import (
     project_context,
 )
 from longthread.graphs.compaction import create_compaction_graph
-from longthread.nodes.summariser import SummaryRefused
+from longthread.state.errors import SummaryRefused
 from longthread.state.projection import view_context
 from longthread.state.validity import violations
 
