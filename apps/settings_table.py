@@ -16,7 +16,7 @@ from ..state.config import FlushTrigger
 from ..stores.settings.agent import PARTS, AgentSettings
 from ..stores.settings.environment import ENVIRONMENT
 from ..stores.settings.mistakes import HIDDEN, is_secret_name, may_hold_key
-from ..stores.settings.shapes import ModelRole, Provider, Routing
+from ..stores.settings.model_shapes import ModelRole, Provider, Routing
 from ..stores.settings.spelling import Path
 
 __all__ = ["Row", "rows"]

@@ -15,7 +15,7 @@ from .routed_model import RoutedModel
 
 if TYPE_CHECKING:
     from ..stores.settings.agent import AgentSettings
-    from ..stores.settings.shapes import ModelRole
+    from ..stores.settings.model_shapes import ModelRole
     from ..stores.settings.spelling import Path
 
 __all__ = ["ModelRoles"]
@@ -93,7 +93,7 @@ class ModelRoles:
         """
         if self._settings is None or not isinstance(model, str) or not model.strip():
             return self._resolve(model, field=field)
-        from ..stores.settings.shapes import ModelRole
+        from ..stores.settings.model_shapes import ModelRole
 
         return self._routed(ModelRole(model=model), field)
 

@@ -16,8 +16,8 @@ from langchain_core.language_models import BaseChatModel
 from ..state.errors import ConfigurationError
 from ..stores.settings.agent import AgentSettings
 from ..stores.settings.mistakes import closest
+from ..stores.settings.model_shapes import ModelRole, Provider
 from ..stores.settings.routes import KNOWN_PROVIDERS, Route
-from ..stores.settings.shapes import ModelRole, Provider
 from ..stores.settings.spelling import Path
 from .client_mistakes import check_key, check_names, refusal
 

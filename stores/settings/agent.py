@@ -19,8 +19,8 @@ from ...state.config_model import ConfigModel
 from ...state.errors import ConfigurationError
 from .merging import Merged
 from .mistakes import Mistake, shown
+from .model_shapes import ModelRole, Provider, Routing
 from .routes import NoDefaultError, RouteError, Router
-from .shapes import ModelRole, Provider, Routing
 
 __all__ = ["PARTS", "AgentSettings", "agent_settings"]
 

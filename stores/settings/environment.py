@@ -18,7 +18,8 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsConfigDic
 from .json_text import JsonMistake, parse_json
 from .layers import Layer, checked
 from .mistakes import HIDDEN, Mistake, closest
-from .shapes import Role, SettingsFile
+from .model_shapes import Role
+from .shapes import SettingsFile
 from .spelling import Path, Written, model_of, spelled
 
 __all__ = ["ENVIRONMENT", "environment_layer"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .mistakes import closest, quoted
-from .shapes import ModelRole, Provider, Routing
+from .model_shapes import ModelRole, Provider, Routing
 
 __all__ = ["KNOWN_PROVIDERS", "NoDefaultError", "Route", "RouteError", "Router"]
 

@@ -24,8 +24,8 @@ from longthread.state.config import (
 from longthread.stores.settings import SettingsError
 from longthread.stores.settings.layers import Layer
 from longthread.stores.settings.merging import merged
+from longthread.stores.settings.model_shapes import ModelRole, Provider, Routing
 from longthread.stores.settings.routes import Route, RouteError, Router
-from longthread.stores.settings.shapes import ModelRole, Provider, Routing
 
 
 @pytest.fixture(autouse=True)
