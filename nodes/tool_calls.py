@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,9 +13,9 @@ from langgraph.errors import GraphInterrupt
 from ..state.body import INTERRUPTED
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
-from ..state.replacement import well_formed_message
 from .dispatch import Dispatch, answered_now
 from .node import Effect, Node, Run, Steps
+from .tool_results import results_of, stamped
 from .tool_runner import ToolRunner
 
 __all__ = ["ToolsNode"]
@@ -60,7 +59,7 @@ class ToolsNode(Node):
         results: list[Any] = [_unreadable(c) for c in calls if c["type"] == "invalid_tool_call"]
         if readable:
             results += yield from self._run_once(readable, state, run)
-        messages = [_stamped(r) for r in results if isinstance(r, ToolMessage)]
+        messages = [stamped(r) for r in results if isinstance(r, ToolMessage)]
         others = [r for r in results if not isinstance(r, ToolMessage)]
         update = {"messages": messages, "fresh_results": True}
         return [*others, update] if others else update
@@ -77,10 +76,10 @@ class ToolsNode(Node):
             if not fresh and dispatch.was_cut_off((yield dispatch.stored())):
                 again = [call for call in calls if self._may_repeat(call)]
                 rest = (yield self._execution(again, state, run)) if again else []
-                return [*map(_cut_off, guarded), *_results(rest)]
+                return [*map(_cut_off, guarded), *results_of(rest, again)]
             yield dispatch.begun()
         try:
-            return _results((yield self._execution(calls, state, run)))
+            return results_of((yield self._execution(calls, state, run)), calls)
         except GraphInterrupt:
             if dispatch is not None:
                 yield dispatch.paused()
@@ -104,19 +103,6 @@ class ToolsNode(Node):
 
 def _cut_off(call: ToolCall) -> ToolMessage:
     return ToolMessage(INTERRUPTED, tool_call_id=call["id"], name=call["name"], status="error")
-
-
-def _results(output: Any) -> Sequence[Any]:
-    results: Sequence[Any] = output["messages"] if isinstance(output, Mapping) else output
-    return results
-
-
-def _stamped(message: ToolMessage) -> ToolMessage:
-    """Give a result an id of its own where it is made: what is committed is replayed by id.
-
-    One that the tool made up may repeat, and would take the place of another result.
-    """
-    return well_formed_message(message).model_copy(update={"id": str(uuid.uuid4())})
 
 
 def _error_text(error: Exception) -> str:

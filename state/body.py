@@ -20,11 +20,11 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from .counting import count_known, count_message, text_of
+from .counting import count_known, count_message
 from .decisions import Decisions, Eviction
 from .journal import Journal
 from .policy import ContextPolicy
-from .replacement import as_shown, eviction_of, is_maskable, masked_tokens
+from .replacement import as_shown, eviction_of, is_maskable, is_reasoning, masked_tokens
 
 __all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
 
@@ -290,9 +290,14 @@ def _only_new_evictions(known: Body, journal: Journal, decisions: Decisions) -> 
 
 
 def _says_something(message: AIMessage) -> bool:
-    if isinstance(message.content, str):
-        return bool(message.content.strip())
-    return any(
-        not isinstance(block, dict) or block.get("type") != "text" or block.get("text", "").strip()
-        for block in message.content
-    ) or bool(text_of(message.content).strip())
+    blocks = [message.content] if isinstance(message.content, str) else message.content
+    return any(map(_is_said, blocks))
+
+
+def _is_said(block: Any) -> bool:
+    """Whether a block can be all there is in a message; thinking that nothing came of cannot."""
+    if isinstance(block, str):
+        return bool(block.strip())
+    if isinstance(block, dict) and block.get("type") == "text":
+        return bool(str(block.get("text") or "").strip())
+    return not is_reasoning(block)

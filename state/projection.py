@@ -82,6 +82,7 @@ class ContextView:
         sources = [*([self.prompt] if self.prompt else []), *leading]
         if self.policy.memory_in_system and self.decisions.memory:
             sources.append(SystemMessage(memory_prompt(self.decisions.memory)))
+        sources = [message for message in sources if text_of(message.content).strip()]
         if not sources:
             return None
         if len(sources) == 1:

@@ -131,7 +131,7 @@ def as_shown(
     shed: bool = False,
 ) -> AnyMessage:
     """Return what the model is shown of a message; the message itself if nothing applies."""
-    message = _answerable(message)
+    message = _filled(_answerable(message))
     if shed:
         # The request is too big in bytes: what is old goes, whatever the policy would rather keep.
         return _shed(message, eviction, policy)
@@ -151,6 +151,21 @@ def as_shown(
         text = render_note(text_of(message.content), source="system message in the conversation")
         return HumanMessage(well_formed(text), id=message.id)
     return well_formed_message(message)
+
+
+def _filled(message: AnyMessage) -> AnyMessage:
+    """Return a message that says nothing with a word for that: providers refuse empty ones.
+
+    One that stands in the journal would be sent with every request from then on. A tool that finds
+    nothing returns an empty list.
+    """
+    if isinstance(message, ToolMessage):
+        return message if message.content != [] else message.model_copy(update={"content": "[]"})
+    if not isinstance(message, HumanMessage) or text_of(message.content).strip():
+        return message
+    if any(map(is_media, message.content)):
+        return message
+    return message.model_copy(update={"content": "[empty message]"})
 
 
 def _answerable(message: AnyMessage) -> AnyMessage:

@@ -18,10 +18,10 @@ from .replacement import is_reasoning
 
 __all__ = [
     "RULES",
-    "AnswersAreNotEmpty",
     "CallsAreAnswered",
     "CallsAreToldApart",
     "EndIsAnswered",
+    "MessagesAreNotEmpty",
     "NewestHumanIsPresent",
     "OneResultPerCall",
     "OneSystemMessage",
@@ -191,16 +191,26 @@ class ReasoningIsUnaltered:
                 yield f"message {at}: reasoning was altered"
 
 
-class AnswersAreNotEmpty:
-    """An assistant message says or calls something. Anthropic: "must have non-empty content"."""
+class MessagesAreNotEmpty:
+    """A message says, holds or calls something, and reasoning alone is not that.
 
-    name: ClassVar[str] = "answers are not empty"
+    Anthropic: "all messages must have non-empty content", "The final block in an assistant message
+    cannot be `thinking`"; OpenAI: "'reasoning' was provided without its required following item",
+    and providers whose results are texts refuse one that is an empty list.
+    """
+
+    name: ClassVar[str] = "messages are not empty"
 
     def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
-        """Yield every assistant message that is empty."""
+        """Yield every message that is empty."""
         for at, message in enumerate(request):
-            if isinstance(message, AIMessage) and not call_ids(message) and not message.content:
-                yield f"message {at}: an empty assistant message"
+            if call_ids(message) or (isinstance(message, ToolMessage) and message.content == ""):
+                continue
+            content = message.content
+            blocks = [content] if isinstance(content, str) else content
+            thinks = isinstance(message, AIMessage)
+            if all(block == "" or (thinks and is_reasoning(block)) for block in blocks):
+                yield f"message {at}: an empty {message.type} message"
 
 
 class TextIsWellFormed:
@@ -225,7 +235,7 @@ RULES: tuple[Rule, ...] = (
     OneSystemMessage(),
     NewestHumanIsPresent(),
     ReasoningIsUnaltered(),
-    AnswersAreNotEmpty(),
+    MessagesAreNotEmpty(),
     TextIsWellFormed(),
 )
 
