@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .options import help_alone
+
 if TYPE_CHECKING:
     from ..stores.settings import Settings, SettingsError
     from ..stores.settings.agent import AgentSettings
@@ -16,9 +18,9 @@ __all__ = ["config"]
 
 config = typer.Typer(
     help="Check settings files, and write schemas for editors.",
-    no_args_is_help=True,
     rich_markup_mode="markdown",
-    callback=lambda: None,
+    callback=help_alone,
+    invoke_without_command=True,
 )
 
 MISTAKEN = 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import WORKSPACE, AgentOption, WorkspaceOption
+from .options import WORKSPACE, AgentOption, SettingsOption, WorkspaceOption, help_alone
 from .terminal import for_output
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ __all__ = ["memory"]
 
 memory = typer.Typer(
     help="Look at what an agent remembers, and after it.",
-    no_args_is_help=True,
     rich_markup_mode="markdown",
-    callback=lambda: None,
+    callback=help_alone,
+    invoke_without_command=True,
 )
 
 UserOption = Annotated[
@@ -101,9 +101,7 @@ def consolidate(
             show_default=False,
         ),
     ] = None,
-    settings: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where settings.json lies, if there is one.")
-    ] = Path("."),
+    settings: SettingsOption = Path("."),
     workspace: WorkspaceOption = WORKSPACE,
     user: UserOption = None,
     agent: AgentOption = "agent",

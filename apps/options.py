@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["WORKSPACE", "AgentOption", "CheckpointerOption", "WorkspaceOption", "checkpointer_url"]
+__all__ = [
+    "WORKSPACE",
+    "AgentOption",
+    "CheckpointerOption",
+    "SettingsOption",
+    "WorkspaceOption",
+    "checkpointer_url",
+    "help_alone",
+]
 
 WORKSPACE = Path(".longthread")
 
@@ -23,6 +31,16 @@ CheckpointerOption = Annotated[
 ]
 WorkspaceOption = Annotated[Path, typer.Option(metavar="FOLDER", help="The agent's workspace.")]
 AgentOption = Annotated[str, typer.Option(metavar="NAME", help="The agent's name.")]
+SettingsOption = Annotated[
+    Path,
+    typer.Option(metavar="FOLDER", help="Where settings.json and auth.json lie, if there are any."),
+]
+
+
+def help_alone(context: typer.Context) -> None:
+    """Show the commands of a group when none is named."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def checkpointer_url(given: str | None, workspace: Path) -> str:

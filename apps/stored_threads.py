@@ -12,6 +12,7 @@ from .options import checkpointer_url
 if TYPE_CHECKING:
     from ..graphs.compiled import AgentGraph
     from ..stores.journal import ThreadJournal
+    from ..stores.settings import Settings
 
 __all__ = ["agent_over", "journal_of"]
 
@@ -30,9 +31,16 @@ def journal_of(
 
 @contextmanager
 def agent_over(
-    checkpointer: str | None, workspace: Path, name: str, model: str | None = None
+    checkpointer: str | None,
+    workspace: Path,
+    name: str,
+    model: str | None = None,
+    settings: Settings | None = None,
 ) -> Iterator[AgentGraph]:
-    """Open an agent over the threads of a checkpointer; without a model it may not be asked."""
+    """Open an agent over the threads of a checkpointer.
+
+    Without a model and settings that name one it may not be asked.
+    """
     from ..graphs.agent import create_agent_graph
     from ..graphs.scripted import ScriptedModel
     from ..stores.checkpointers.opening import open_checkpointer
@@ -42,8 +50,9 @@ def agent_over(
         checkpointer_url(checkpointer, workspace), compress=False, create=False
     ) as saver:
         yield create_agent_graph(
-            model or ScriptedModel(script=lambda _: ""),
+            model or (ScriptedModel(script=lambda _: "") if settings is None else None),
             name=name,
+            settings=settings,
             workspace=workspace,
             checkpointer=saver,
         )

@@ -43,13 +43,15 @@ def export(
         ),
     ] = None,
     user: Annotated[
-        str | None, typer.Option(help="Whose thread it is. Default: nobody's in particular.")
+        str | None,
+        typer.Option(metavar="ID", help="Whose thread it is. Default: nobody's in particular."),
     ] = None,
     checkpointer: CheckpointerOption = None,
     workspace: WorkspaceOption = WORKSPACE,
     agent: AgentOption = "agent",
 ) -> None:
     """Write all messages of a thread as JSON lines, which `longthread replay` reads."""
+    from ..state.errors import ConfigurationError
     from .replay.export import recorded_lines
 
     with journal_of(checkpointer, workspace, user, agent) as journal:
@@ -58,7 +60,18 @@ def export(
         for line in recorded_lines(messages):
             typer.echo(line)
         return
-    with output.open("x", encoding="utf-8", newline="\n") as file:
+    try:
+        file = output.open("x", encoding="utf-8", newline="\n")
+    except FileExistsError:
+        raise ConfigurationError(
+            f"--output {str(output)!r}: there is such a file; name a new one"
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"--output {str(output)!r}: {error.strerror}; name a file in a folder that can be "
+            "written to"
+        ) from error
+    with file:
         file.writelines(f"{line}\n" for line in recorded_lines(messages))
     typer.echo(f"{output}: {len(messages)} messages")
 
@@ -71,7 +84,10 @@ def erase(
     ] = None,
     user: Annotated[
         str | None,
-        typer.Option(help="Whose thread it has to be; with --all, whose threads and memory go."),
+        typer.Option(
+            metavar="ID",
+            help="Whose thread it has to be; with --all, whose threads and memory go.",
+        ),
     ] = None,
     everything: Annotated[
         bool,

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .options import WORKSPACE, AgentOption, CheckpointerOption, WorkspaceOption
+from .options import (
+    WORKSPACE,
+    AgentOption,
+    CheckpointerOption,
+    SettingsOption,
+    WorkspaceOption,
+    help_alone,
+)
 from .stored_threads import agent_over, journal_of
 from .terminal import for_output
 
@@ -14,13 +22,14 @@ __all__ = ["threads"]
 
 threads = typer.Typer(
     help="List, read and search stored threads, and work on one.",
-    no_args_is_help=True,
     rich_markup_mode="markdown",
-    callback=lambda: None,
+    callback=help_alone,
+    invoke_without_command=True,
 )
 
 User = Annotated[
-    str | None, typer.Option(help="Whose threads. Default: those of no particular user.")
+    str | None,
+    typer.Option(metavar="ID", help="Whose threads. Default: those of no particular user."),
 ]
 
 
@@ -80,7 +89,9 @@ def history(
 
 @threads.command()
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for; case does not matter.")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="What to look for; case does not matter.")
+    ],
     mode: Annotated[
         str,
         typer.Option(
@@ -127,7 +138,8 @@ def reindex(
     """
     with journal_of(checkpointer, workspace, user, agent) as journal:
         done = journal.reindex()
-    typer.echo(f"{done.messages:,} messages in {done.threads:,} threads")
+    threads = "thread" if done.threads == 1 else "threads"
+    typer.echo(f"{done.messages:,} messages in {done.threads:,} {threads}")
 
 
 @threads.command()
@@ -138,11 +150,14 @@ def compact(
         str | None,
         typer.Option(
             metavar="PROVIDER:MODEL",
-            help="The agent's model, which writes the summary. Not needed for a dry run.",
+            help="The agent's model, which writes the summary. Default: that of the settings. Not "
+            "needed for a dry run.",
+            show_default=False,
         ),
     ] = None,
+    settings: SettingsOption = Path("."),
     instructions: Annotated[
-        str | None, typer.Option(help="Further instructions for the summariser.")
+        str | None, typer.Option(metavar="TEXT", help="Further instructions for the summariser.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done; ask and write nothing.")
@@ -153,10 +168,16 @@ def compact(
     """Summarise the next part of a thread, from its beginning."""
     from ..graphs.manual_compaction import compact_thread
     from ..state.errors import ConfigurationError
+    from ..stores.settings import Settings
 
-    if model is None and not dry_run:
-        raise ConfigurationError("--model: name the agent's model, as in openai:gpt-5-mini")
-    with agent_over(checkpointer, workspace, agent, model) as graph:
+    loaded = Settings.load(settings)
+    if model is None and loaded.agent(agent).main is None and not dry_run:
+        raise ConfigurationError(
+            "no model: name the agent's, as in --model openai:gpt-5-mini, or the folder of a "
+            "settings.json with --settings"
+        )
+    asked = None if dry_run else loaded
+    with agent_over(checkpointer, workspace, agent, model, asked) as graph:
         result = compact_thread(
             graph,
             {"configurable": {"thread_id": thread_id}},

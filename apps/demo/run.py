@@ -101,7 +101,10 @@ def _folder(given: str | PathLike[str] | None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         used = any(folder.iterdir())
     except OSError as error:
-        raise WorkspaceError(f"cannot use the folder {str(folder)!r}: {error}") from error
+        reason = "it is a file" if folder.is_file() else error.strerror
+        raise WorkspaceError(
+            f"cannot use the folder {str(folder)!r}: {reason}; name a new one"
+        ) from error
     if used:
         raise WorkspaceError(f"the folder {str(folder)!r} is not empty; name a new one")
     return folder

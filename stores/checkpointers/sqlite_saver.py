@@ -149,7 +149,9 @@ def _connect(path: str) -> sqlite3.Connection:
 def _prepare(path: str, create: bool) -> None:
     """Make the file and its tables, and find out now what would fail later."""
     if not create and not os.path.exists(path):
-        raise CheckpointerError(f"checkpointer {path!r}: there is no such file")
+        raise CheckpointerError(
+            f"checkpointer {path!r}: there is no such file; name the one that has the threads"
+        )
     try:
         if create:
             os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)

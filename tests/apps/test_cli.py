@@ -15,10 +15,11 @@ import pytest
 import typer
 from agents import Scripted, agent, say, thread
 from langgraph.checkpoint.sqlite import SqliteSaver
+from settings_files import clear_variables, write_settings
 from typer.testing import CliRunner, Result
 
-import longthread.graphs.agent as graphs_agent
 from longthread.apps import cli
+from longthread.graphs.model_roles import ModelRoles
 
 SESSION = "\n".join(
     json.dumps(message)
@@ -86,6 +87,14 @@ def test_without_a_command_the_commands_are_shown(run: Run) -> None:
     assert result.exit_code == 0
     assert "replay" in result.output
     assert "demo" in result.output
+
+
+@pytest.mark.parametrize("group", ["thread", "memory", "config"])
+def test_a_group_without_a_command_shows_its_commands_and_no_error(run: Run, group: str) -> None:
+    result = run(group)
+    assert result.exit_code == 0
+    assert "Commands" in result.stdout
+    assert result.stderr == ""
 
 
 def test_the_version_is_that_of_the_package(run: Run) -> None:
@@ -263,7 +272,7 @@ def test_a_thread_is_compacted_from_the_command_line(
             graph.invoke(say(text), thread("7"))
     dry = run("thread", "compact", "7", "--dry-run")
     assert (dry.exit_code, dry.stdout) == (0, "7: 2 messages would be summarised, 2 in all\n")
-    monkeypatch.setattr(graphs_agent, "resolve_model", lambda *_, **__: script.model)
+    monkeypatch.setattr(ModelRoles, "main", lambda *_: script.model)
     done = run("thread", "compact", "7", "--model", "openai:any", "--instructions", "Be brief.")
     assert (done.exit_code, done.stdout) == (0, "7: 2 messages summarised, 2 in all\n")
     assert "Be brief." in str(script.asked["summary"][0][-1].content)
@@ -272,10 +281,33 @@ def test_a_thread_is_compacted_from_the_command_line(
         assert values["compaction"]["summary"] == "SUM"
 
 
+def test_a_thread_is_compacted_as_the_settings_say(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clear_variables(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    provider = {"base_url": "http://127.0.0.1:1/v1", "api_key": "none"}
+    write_settings(
+        tmp_path,
+        settings={"models": {"main": "near:m"}, "memory": {"enabled": False}},
+        auth={"providers": {"near": provider}},
+    )
+    script = Scripted("ok", summary="SUM", facts="- A fact.")
+    with SqliteSaver.from_conn_string("t.db") as saver:
+        graph = agent(script, tmp_path, checkpointer=saver, memory=None)
+        for text in ("one " * 50, "two " * 50):
+            graph.invoke(say(text), thread("7"))
+    monkeypatch.setattr(ModelRoles, "main", lambda *_: script.model)
+    done = run("thread", "compact", "7", "--checkpointer", "t.db")
+    assert (done.exit_code, done.stdout) == (0, "7: 2 messages summarised, 2 in all\n")
+    assert script.asked["facts"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["7", "--dry-run"], "there is no such file"),
+        (["7", "--checkpointer", "t.db", "--settings", "nowhere"], "nowhere"),
         (["7", "--checkpointer", "sqlite:///t.db"], "--model"),
         (["nobody", "--checkpointer", "sqlite:///t.db", "--dry-run"], "no thread 'nobody'"),
     ],

@@ -74,7 +74,10 @@ def test_an_export_is_what_replay_reads_sealed_messages_included(url: str, tmp_p
     replayed = CliRunner().invoke(cli.app, ["replay", str(file), "--json"])
     assert replayed.exit_code == 0
     assert json.loads(replayed.stdout)
-    assert "File exists" in refused(run(*whole, url=url, folder=tmp_path))
+    taken = refused(run(*whole, url=url, folder=tmp_path))
+    assert f"--output {str(file)!r}: there is such a file; name a new one" in taken
+    nowhere = ("export", "t", "--user", "ann", "--output", str(tmp_path / "no" / "x.jsonl"))
+    assert "name a file in a folder" in refused(run(*nowhere, url=url, folder=tmp_path))
     assert "no thread" in refused(run("export", "t", url=url, folder=tmp_path))
 
 

@@ -78,7 +78,7 @@ def test_registry_and_index_are_built_anew(url: str, tmp_path: Path) -> None:
     talk(url, tmp_path, "t", "the blue service")
     elsewhere = tmp_path / "elsewhere"
     done = run("reindex", url=url, folder=elsewhere)
-    assert done.stdout == "4 messages in 1 threads\n"
+    assert done.stdout == "4 messages in 1 thread\n"
     assert (
         run("search", "blue", url=url, folder=elsewhere).stdout == "t #0 user: the blue service\n"
     )
