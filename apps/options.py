@@ -25,7 +25,7 @@ CheckpointerOption = Annotated[
         metavar="FILE|URL",
         envvar="LONGTHREAD_CHECKPOINTER",
         help="Where threads are kept: a SQLite file, or a URL such as sqlite:///file.db or "
-        "postgresql://user:password@host/name. Default: threads.db in the workspace.",
+        "postgresql://user:pw@host/name. Default: threads.db in the workspace.",
         show_default=False,
     ),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -35,16 +36,32 @@ class ConfigModel(BaseModel):
 
 def explained(model: type[BaseModel], error: ValidationError) -> str:
     """Say for each mistake: which field, which value, what to do."""
-    known = list(model.model_fields)
-    lines = []
+    told: dict[str, list[str]] = {}
     for detail in error.errors(include_url=False):
-        field = ".".join(str(part) for part in detail["loc"])
-        if detail["type"] == "extra_forbidden":
-            close = difflib.get_close_matches(field, known, n=1)
-            fix = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(known)}"
-            lines.append(f"{model.__name__}.{field}={detail['input']!r}: unknown field; {fix}")
-        else:
-            problem = detail["msg"].removeprefix("Value error, ")
-            place = f".{field}={detail['input']!r}" if field else f"({detail['input']!r})"
-            lines.append(f"{model.__name__}{place}: {problem}")
-    return "\n".join(lines)
+        field = ".".join(_place(detail["loc"]))
+        place = f".{field}={detail['input']!r}" if field else f"({detail['input']!r})"
+        unknown = detail["type"] == "extra_forbidden"
+        problem = _unknown(model, field) if unknown else detail["msg"].removeprefix("Value error, ")
+        told.setdefault(f"{model.__name__}{place}", []).append(problem)
+    return "\n".join(
+        f"{place}: {' or '.join(problems).replace(' or Input should be', ' or')}"
+        for place, problems in told.items()
+    )
+
+
+def _place(steps: tuple[int | str, ...]) -> Iterator[str]:
+    """Yield the field and the item of a list: the members of a union are steps too."""
+    for at, step in enumerate(steps):
+        if at and not isinstance(step, int):
+            return
+        yield str(step)
+
+
+def _unknown(model: type[BaseModel], field: str) -> str:
+    known = list(model.model_fields)
+    if field in known:
+        alias = model.model_fields[field].alias
+        return f"given as {alias!r} too; leave one of the two out"
+    close = difflib.get_close_matches(field, known, n=1)
+    fix = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(known)}"
+    return f"unknown field; {fix}"

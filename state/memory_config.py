@@ -26,7 +26,10 @@ class FlushTrigger(ConfigModel):
     @model_validator(mode="after")
     def _gap_belongs_to_throttled(self) -> Self:
         if self.mode == "throttled" and self.gap <= timedelta(0):
-            raise ValueError("a throttled trigger needs a gap longer than nothing")
+            raise ValueError(
+                "a throttled trigger needs a gap longer than nothing, such as "
+                'timedelta(minutes=10); in a file {"mode": "throttled", "gap": "PT10M"}'
+            )
         return self
 
     @classmethod

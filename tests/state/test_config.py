@@ -47,7 +47,14 @@ WRONG: list[tuple[Any, dict[str, Any], list[str]]] = [
     (MemoryConfig, {"daily_file_retention_days": 36_501}, ["daily_file_retention_days", "36501"]),
     (ToolResultEvictionConfig, {"retention_days": 10**30}, ["retention_days", "36500"]),
     (FlushTrigger, {"mode": "throttled", "gap": timedelta.max}, ["gap"]),
-    (FlushTrigger, {"mode": "throttled"}, ["longer than nothing"]),
+    (FlushTrigger, {"mode": "throttled"}, ["longer than nothing", "PT10M"]),
+    (CompactionConfig, {"model": 3}, ["CompactionConfig.model=3: Input should be an instance of"]),
+    (MaskingConfig, {"exclude_tools": ("a", 3)}, ["MaskingConfig.exclude_tools.1=3"]),
+    (
+        CompactionConfig,
+        {"trigger_messages": 2, "triggerMessages": 1},
+        ["trigger_messages=2", "given as 'triggerMessages' too"],
+    ),
 ]
 
 
@@ -67,6 +74,19 @@ def test_all_mistakes_are_told_at_once() -> None:
     with pytest.raises(LongthreadError) as caught:
         MaskingConfig(turns=0, payback=-1)
     assert str(caught.value).count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "given"), [(CompactionConfig, {"model": 3}), (MaskingConfig, {"batch": "sometimes"})]
+)
+def test_a_mistake_is_told_once_whatever_else_the_field_may_hold(
+    model: Any, given: dict[str, Any]
+) -> None:
+    with pytest.raises(LongthreadError) as caught:
+        model(**given)
+    field = next(iter(given))
+    assert str(caught.value).startswith(f"{model.__name__}.{field}={given[field]!r}: ")
+    assert "\n" not in str(caught.value)
 
 
 def test_camel_case_is_accepted() -> None:
