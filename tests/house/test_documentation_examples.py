@@ -21,6 +21,7 @@ from agents import Scripted, calls, say, thread
 from documents import Block, Examples, blocks_of, pages
 from langchain_core.messages import AIMessage
 from langgraph.types import Command
+from starlette.testclient import TestClient
 
 import longthread.graphs.agent as graphs_agent
 from longthread import close_thread, drain, open_checkpointer
@@ -117,6 +118,16 @@ def errors(names: Names, script: Scripted, given: Given) -> None:
         assert "ended" in names["ask"](graph, "Hi.", thread())
 
 
+def http(names: Names, script: Scripted, given: Given) -> None:
+    """Serve a thread of the application that stands alone."""
+    names["agent"].invoke(say("Hello!"), thread("1"))
+    client = TestClient(names["app"])
+    asked = client.post("/sessions/1/compact", json={"dryRun": True})
+    assert asked.json()["session"]["messageCount"] == 2
+    drain()
+    names["stack"].close()
+
+
 def memory(names: Names, script: Scripted, given: Given) -> None:
     """Maintain on demand, and redact."""
     graph = graphs_agent.create_agent_graph(script.model, workspace="w", memory=names["inline"])
@@ -194,6 +205,7 @@ def threads(names: Names, script: Scripted, given: Given) -> None:
 
 CHECKS: dict[str, Callable[[Names, Scripted, Given], None]] = {
     "README.md": readme,
+    "docs/http.md": http,
     "docs/composing.md": composing,
     "docs/errors.md": errors,
     "docs/memory.md": memory,
