@@ -26,7 +26,7 @@ def thread_in(config: RunnableConfig) -> str:
     Raises:
         ConfigurationError: It names none.
     """
-    thread_id = str((config.get("configurable") or {}).get("thread_id") or "")
+    thread_id = str(((config or {}).get("configurable") or {}).get("thread_id") or "")
     if not thread_id:
         raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
     return thread_id
@@ -55,7 +55,17 @@ def agent_at(graph: Any, config: RunnableConfig) -> Any:
 
 
 def state_of(graph: Any, config: RunnableConfig) -> Effect:
-    """An effect: read the state of a thread, a `StateSnapshot`."""
+    """An effect: read the state of a thread, a `StateSnapshot`.
+
+    Raises:
+        ConfigurationError: The graph has no checkpointer, so it has no threads.
+    """
+    values = config.get("configurable") or {}
+    if not values.get("__pregel_checkpointer", graph.checkpointer):
+        raise ConfigurationError(
+            f"graph={type(graph).__name__} has no checkpointer: compile it with the one that holds "
+            "the threads"
+        )
     return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
 
 

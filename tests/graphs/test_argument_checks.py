@@ -13,7 +13,10 @@ from longthread import (
     LongthreadError,
     MemoryConfig,
     RollingCompactionConfig,
+    close_thread,
+    compact_thread,
     create_agent_graph,
+    fork_thread,
 )
 
 
@@ -59,3 +62,15 @@ def test_every_node_may_be_stopped_before(tmp_path: Path) -> None:
     graph = agent(Scripted("ok"), tmp_path, interrupt_before="*")
     graph.invoke(say("hi"), thread())
     assert graph.get_state(thread()).next == ("recall",)
+
+
+@pytest.mark.parametrize("work", [compact_thread, close_thread, fork_thread])
+def test_work_on_a_thread_says_what_it_lacks(work: Any, tmp_path: Path) -> None:
+    rest = ("other",) if work is fork_thread else ()
+    with_none = agent(Scripted("ok"), tmp_path, checkpointer=None)
+    with pytest.raises(LongthreadError, match="AgentGraph has no checkpointer: compile it with"):
+        work(with_none, thread(), *rest)
+    configs: list[Any] = [None, {}, {"configurable": {}}]
+    for config in configs:
+        with pytest.raises(LongthreadError, match=r"name the thread by configurable.thread_id"):
+            work(agent(Scripted("ok"), tmp_path), config, *rest)
