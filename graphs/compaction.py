@@ -144,6 +144,14 @@ class CompactionGraph(CompiledStateGraph[Any, Any, Any, Any]):
         copied: Self = anew.copy({"name": self.name, "config": self.config, **update})
         return copied
 
+    def stream(self, *args: Any, durability: Any = None, **options: Any) -> Any:  # noqa: ARG002
+        """Stream as `Pregel.stream` does; how steps are stored says nothing where none are."""
+        return super().stream(*args, **options)
+
+    def astream(self, *args: Any, durability: Any = None, **options: Any) -> Any:  # noqa: ARG002
+        """Stream as `Pregel.astream` does; how steps are stored says nothing where none are."""
+        return super().astream(*args, **options)
+
     def get_state(self, *args: Any, **options: Any) -> StateSnapshot:
         """Return the state of the agent's thread."""
         return self.agent.get_state(*args, **options)

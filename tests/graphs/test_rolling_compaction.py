@@ -295,6 +295,15 @@ async def test_the_compaction_graph_does_it_where_only_graphs_can_run(tmp_path: 
     assert caught.value.code == "SESSION_NOT_FOUND"
 
 
+async def test_the_compaction_graph_takes_the_durability_that_a_server_names(
+    tmp_path: Path,
+) -> None:
+    graph = create_compaction_graph(with_history(Scripted("ok", summary="SUM"), tmp_path))
+    given: Any = {"thread_id": "t", "dry_run": True}
+    assert graph.invoke(given, durability="async")["thread_id"] == "t"  # a warning is an error here
+    assert (await graph.ainvoke(given, durability="async"))["thread_id"] == "t"
+
+
 def test_a_thread_inside_a_larger_graph_is_compacted_by_its_namespace(tmp_path: Path) -> None:
     class State(TypedDict):
         messages: Annotated[list[AnyMessage], add_messages]
