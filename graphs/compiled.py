@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langchain_core.runnables.config import merge_configs
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.constants import END
+from langgraph.errors import InvalidUpdateError
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import StateUpdate
 
 from ..nodes.closed import refuse_closed
 from ..nodes.dispatch import ANSWERED
-from ..nodes.node import Steps, adrive, drive
+from ..nodes.node import Effect, Steps, adrive, drive
+from ..state.channels import ThreadState
 from ..stores.checkpointers.leases import Lease, is_leased, lease_on, released
 from ..stores.journal.saver_calls import get_tuple
 from .subthread import newest_checkpoint, newest_of_thread, saver_of
 from .thread_access import thread_in
-from .unfinished import is_new_input, with_finished
+from .unfinished import is_new_input, with_finished, writes_to
 
 __all__ = ["AgentGraph"]
 
@@ -99,12 +103,17 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """
         values = called.get("configurable") or {}
         saver, thread = self.checkpointer, values.get("thread_id")
-        lent = "__pregel_checkpointer" in values
-        if lent or thread is None or not isinstance(saver, BaseCheckpointSaver):
+        if thread is None or not self._keeps_its_thread(called):
             return None
+        assert isinstance(saver, BaseCheckpointSaver)
         if shared and is_leased(saver, str(thread)):
             return None
         return (yield from lease_on(saver, str(thread)))
+
+    def _keeps_its_thread(self, called: RunnableConfig) -> bool:
+        """Whether the thread is in a checkpointer of the graph's own."""
+        lent = "__pregel_checkpointer" in (called.get("configurable") or {})
+        return not lent and isinstance(self.checkpointer, BaseCheckpointSaver)
 
     def _taken_in(self, given: Any, called: RunnableConfig) -> Steps[Any]:
         """Return the input of a call with what is to go into the journal before it.
@@ -119,7 +128,20 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         stored: CheckpointTuple | None = yield get_tuple(*place)
         if stored is not None:
             refuse_closed(stored.checkpoint["channel_values"], thread_in(called))
-        return with_finished(given, stored) if newest and is_new_input(given) else given
+        if newest is None or not is_new_input(given):
+            return given
+        own = set(self.builder.channels) - set(ThreadState.__annotations__)
+        if self._keeps_its_thread(called) and writes_to(own, stored):
+            with suppress(InvalidUpdateError):  # what they wrote cannot stand side by side
+                yield self._finished(place[1])
+                return given
+        return with_finished(given, stored)
+
+    def _finished(self, config: RunnableConfig) -> Effect:
+        """An effect: store what finished tasks have written, and let go of the others."""
+        step = [[StateUpdate(None, END)]]
+        inner, ainner = super().bulk_update_state, super().abulk_update_state
+        return Effect(run=lambda: inner(config, step), arun=lambda: ainner(config, step))
 
     def _durable(self, called: RunnableConfig, options: dict[str, Any]) -> dict[str, Any]:
         """Choose how steps are stored, where nobody has: not the caller, not an outer graph's."""

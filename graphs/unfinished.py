@@ -3,12 +3,12 @@ resume.
 
 LangGraph keeps the writes of finished tasks beside the checkpoint, applies them on `invoke(None)`,
 and drops them when new input starts a new step. Messages among them were said: they go into the
-journal before the new ones.
+journal before the new ones. What tools have written to channels of the application goes with them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import BaseMessage
@@ -17,25 +17,31 @@ from langgraph.types import Command
 
 from ..state.journal import as_messages
 
-__all__ = ["is_new_input", "with_finished"]
+__all__ = ["is_new_input", "with_finished", "writes_to"]
 
 
 def is_new_input(given: Any) -> bool:
     """Whether this starts something new, rather than resuming what is unfinished."""
-    return isinstance(given, dict) and not isinstance(given, Command) and "messages" in given
+    return isinstance(given, dict) and not isinstance(given, Command)
+
+
+def writes_to(channels: Iterable[str], stored: CheckpointTuple | None) -> bool:
+    """Whether finished tasks have written to one of the channels since a checkpoint."""
+    written = {channel for _, channel, _ in (stored.pending_writes or ())} if stored else set()
+    return not written.isdisjoint(channels)
 
 
 def with_finished(given: dict[str, Any], stored: CheckpointTuple | None) -> dict[str, Any]:
     """Return the input with the messages of finished tasks before its own.
 
     Args:
-        given: The input of a call, with `messages`.
+        given: The input of a call.
         stored: The thread's newest checkpoint, with what was written after it.
     """
     finished = _messages(stored)
     if not finished:
         return given
-    return {**given, "messages": [*finished, *as_messages(given["messages"])]}
+    return {**given, "messages": [*finished, *as_messages(given.get("messages") or [])]}
 
 
 def _messages(stored: CheckpointTuple | None) -> list[BaseMessage]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +14,7 @@ from ..state.errors import WorkspaceError
 from ..state.oversize import oversized, preview_length
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
+from ..state.replacement import text_hash
 from ..state.text import well_formed
 from ..stores.paths import safe_segment
 from ..stores.workspace import ScopedWorkspace, Workspace
@@ -69,9 +69,8 @@ class EvictionNode(Node):
         """`<folder>/<thread>/<call id>-<hash>.txt`: equal text shares a file, other text never."""
         assert self.policy.eviction is not None
         name = message.tool_call_id if isinstance(message, ToolMessage) else message.id
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        thread = safe_segment(thread_id or "no-thread")
-        return f"{self.policy.eviction.path}/{thread}/{safe_segment(name or 'text')}-{digest}.txt"
+        folder = f"{self.policy.eviction.path}/{safe_segment(thread_id or 'no-thread')}"
+        return f"{folder}/{safe_segment(name or 'text')}-{text_hash(text)}.txt"
 
 
 def _write_once(files: ScopedWorkspace, path: str, text: str) -> None:

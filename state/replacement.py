@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from langchain_core.messages import (
@@ -31,20 +34,32 @@ __all__ = [
     "is_maskable",
     "is_reasoning",
     "masked_tokens",
+    "text_hash",
     "well_formed_message",
 ]
 
 _REASONING = ("thinking", "redacted_thinking", "reasoning")
 _CALLS = ("tool_use", "tool_call")  # blocks that repeat a call of their message
+_HASH_IN_PATH = re.compile(r"-([0-9a-f]{16})\.txt\Z")
 M = TypeVar("M", bound=BaseMessage)
 
 
 def eviction_of(message: AnyMessage, evictions: Mapping[str, Eviction]) -> Eviction | None:
     """Return where a journal message's text went; None once the message has been edited."""
     eviction = evictions.get(message.id or "")
-    if eviction is None or len(text_of(message.content)) != eviction["chars"]:
+    if eviction is None:
         return None
-    return eviction
+    text = text_of(message.content)
+    if len(text) != eviction["chars"]:
+        return None
+    named = _HASH_IN_PATH.search(eviction["path"])
+    return eviction if named is None or named[1] == text_hash(text) else None
+
+
+@lru_cache(maxsize=32)
+def text_hash(text: str) -> str:
+    """Return what tells a text in a file from others: 16 hex digits of its SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def is_maskable(
