@@ -75,7 +75,7 @@ def check_user(user: str) -> str:
         WorkspaceError: It is empty, or holds a control character, a line separator or a lone
             surrogate, which not everything that has to store an id can store.
     """
-    problem = _unprintable(user) if user else "is empty; pass None for the default user"
+    problem = _unprintable(user) if user else "is empty; leave it out (None) for the default user"
     if problem is not None:
         raise WorkspaceError(f"user {shown(user)} {problem}")
     return user
