@@ -70,7 +70,10 @@ def search(
             help="The query literally, or lines with all or any of its words.",
         ),
     ] = "phrase",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Most lines to show.")] = 50,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "--max", "-n", metavar="N", min=1, help="Most lines to show."),
+    ] = 50,
     workspace: WorkspaceOption = WORKSPACE,
     user: UserOption = None,
     agent: AgentOption = "agent",

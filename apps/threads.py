@@ -100,7 +100,8 @@ def search(
         ),
     ] = "phrase",
     max_results: Annotated[
-        int, typer.Option("--max", "-n", metavar="N", min=1, help="Show at most N messages.")
+        int,
+        typer.Option("--max", "--limit", "-n", metavar="N", min=1, help="Show at most N messages."),
     ] = 10,
     thread_id: Annotated[
         str | None, typer.Option("--thread", metavar="THREAD", help="Only in this thread.")

@@ -67,6 +67,9 @@ def test_messages_are_found(url: str, tmp_path: Path) -> None:
     talk(url, tmp_path, "t", "the blue service\nis deployed")
     found = run("search", "deployed blue", "--mode", "all", url=url, folder=tmp_path)
     assert found.stdout == "t #0 user: the blue service is deployed\n"
+    for option in ("--max", "--limit", "-n"):  # that of `memory search` too
+        one = run("search", "deployed", option, "1", url=url, folder=tmp_path)
+        assert (one.exit_code, one.stdout.count("\n")) == (0, 1)
     nothing = run("search", "deployed blue", url=url, folder=tmp_path)
     assert (nothing.exit_code, nothing.stdout, nothing.stderr) == (0, "", "no matches\n")
     assert run("search", "blue", "--thread", "t", url=url, folder=tmp_path).stdout.startswith(
