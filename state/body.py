@@ -24,7 +24,8 @@ from .counting import count_known, count_message
 from .decisions import Decisions, Eviction
 from .journal import Journal
 from .policy import ContextPolicy
-from .replacement import as_shown, eviction_of, is_maskable, is_reasoning, masked_tokens
+from .replacement import as_shown, eviction_of, is_maskable, masked_tokens
+from .sendable import says_something
 
 __all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
 
@@ -134,7 +135,7 @@ class Body:
             return
         if isinstance(message, AIMessage):
             calls = call_ids(message)
-            if not calls and not _says_something(message):
+            if not calls and not says_something(message):
                 return  # providers refuse an assistant turn that is empty
             self._settle()
             self._caller, self.unanswered = message, tuple(calls)
@@ -287,17 +288,3 @@ def _only_new_evictions(known: Body, journal: Journal, decisions: Decisions) -> 
         return True
     changed = {i for i in now if now[i] != before.get(i)} | {i for i in before if i not in now}
     return all((journal.position(i) or 0) >= known.covered for i in changed)
-
-
-def _says_something(message: AIMessage) -> bool:
-    blocks = [message.content] if isinstance(message.content, str) else message.content
-    return any(map(_is_said, blocks))
-
-
-def _is_said(block: Any) -> bool:
-    """Whether a block can be all there is in a message; thinking that nothing came of cannot."""
-    if isinstance(block, str):
-        return bool(block.strip())
-    if isinstance(block, dict) and block.get("type") == "text":
-        return bool(str(block.get("text") or "").strip())
-    return not is_reasoning(block)

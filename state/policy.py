@@ -68,6 +68,8 @@ class ContextPolicy:
     def __post_init__(self) -> None:
         # Counted once: a schema never changes, and every request carries it.
         object.__setattr__(self, "_tools_tokens", count_schemas(self.tools))
+        names = frozenset(str(tool.get("function", tool).get("name")) for tool in self.tools)
+        object.__setattr__(self, "_tool_names", names)
 
     @property
     def remembers(self) -> bool:
@@ -94,6 +96,11 @@ class ContextPolicy:
     def redact(self) -> Redact | None:
         """What takes secrets out of a text before a model on the side or a memory file gets it."""
         return self.memory.redact if self.memory is not None else None
+
+    def tool_names(self) -> frozenset[str]:
+        """Return the names of the tools."""
+        names: frozenset[str] = self.__dict__["_tool_names"]
+        return names
 
     @property
     def tools_tokens(self) -> int:

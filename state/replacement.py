@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from .counting import RESULT_OVERHEAD, count_text, is_media, text_of
 from .decisions import Eviction
 from .policy import ContextPolicy
 from .reference import render_note
+from .sendable import is_call, is_reasoning, sendable
 from .text import clip_end, encodable, head_and_tail, well_formed
 
 __all__ = [
@@ -32,14 +34,11 @@ __all__ = [
     "as_truncated",
     "eviction_of",
     "is_maskable",
-    "is_reasoning",
     "masked_tokens",
     "text_hash",
     "well_formed_message",
 ]
 
-_REASONING = ("thinking", "redacted_thinking", "reasoning")
-_CALLS = ("tool_use", "tool_call")  # blocks that repeat a call of their message
 _HASH_IN_PATH = re.compile(r"-([0-9a-f]{16})\.txt\Z")
 M = TypeVar("M", bound=BaseMessage)
 
@@ -104,13 +103,20 @@ def as_truncated(message: AIMessage, config: TruncateArgsConfig) -> AIMessage:
     content = message.content
     if not isinstance(content, str):
         # Content blocks repeat the call; some clients send those.
-        content = [
-            {**block, "input": shorter[block["id"]]}
-            if isinstance(block, dict) and "input" in block and block.get("id") in shorter
-            else block
-            for block in content
-        ]
+        content = [_block_with(block, shorter) for block in content]
     return message.model_copy(update={"tool_calls": calls, "content": content})
+
+
+def _block_with(block: Any, arguments: Mapping[str | None, Any]) -> Any:
+    """Return a block that repeats a call with the arguments that the call is shown with."""
+    if not is_call(block):
+        return block
+    if block["type"] == "function_call":
+        known = block.get("call_id") in arguments
+        return {**block, "arguments": json.dumps(arguments[block["call_id"]])} if known else block
+    key = "input" if block["type"] == "tool_use" else "args"
+    known = key in block and block.get("id") in arguments
+    return {**block, key: arguments[block["id"]]} if known else block
 
 
 def _cut(value: Any, config: TruncateArgsConfig) -> Any:
@@ -146,7 +152,7 @@ def as_shown(
     shed: bool = False,
 ) -> AnyMessage:
     """Return what the model is shown of a message; the message itself if nothing applies."""
-    message = _filled(_answerable(message))
+    message = sendable(message, policy.tool_names)
     if shed:
         # The request is too big in bytes: what is old goes, whatever the policy would rather keep.
         return _shed(message, eviction, policy)
@@ -166,58 +172,6 @@ def as_shown(
         text = render_note(text_of(message.content), source="system message in the conversation")
         return HumanMessage(well_formed(text), id=message.id)
     return well_formed_message(message)
-
-
-def _filled(message: AnyMessage) -> AnyMessage:
-    """Return a message that says nothing with a word for that: providers refuse empty ones.
-
-    One that stands in the journal would be sent with every request from then on. A tool that finds
-    nothing returns an empty list.
-    """
-    if isinstance(message, ToolMessage):
-        return message if message.content != [] else message.model_copy(update={"content": "[]"})
-    if not isinstance(message, HumanMessage) or text_of(message.content).strip():
-        return message
-    if any(map(is_media, message.content)):
-        return message
-    return message.model_copy(update={"content": "[empty message]"})
-
-
-def _answerable(message: AnyMessage) -> AnyMessage:
-    """Return the message without calls that no result can be for.
-
-    Our own answers have none; journals that come from elsewhere may hold a call without an id, or
-    several with the same. Of these the first stays, as of several results.
-    """
-    if not isinstance(message, AIMessage):
-        return message
-    ids = [call["id"] for call in (*message.tool_calls, *message.invalid_tool_calls)]
-    if all(ids) and len(set(ids)) == len(ids):
-        return message
-    seen: set[str | None] = {None, ""}
-    update: dict[str, Any] = {
-        "tool_calls": _first_with_id(message.tool_calls, seen),
-        "invalid_tool_calls": _first_with_id(message.invalid_tool_calls, seen),
-    }
-    if isinstance(message.content, list):
-        calls: set[str | None] = {None, ""}
-        update["content"] = [
-            block
-            for block in message.content
-            if not (isinstance(block, dict) and block.get("type") in _CALLS)
-            or _is_first(block.get("id"), calls)
-        ]
-    return message.model_copy(update=update)
-
-
-def _first_with_id(calls: Sequence[Any], seen: set[str | None]) -> list[Any]:
-    return [call for call in calls if _is_first(call["id"], seen)]
-
-
-def _is_first(call_id: str | None, seen: set[str | None]) -> bool:
-    first = call_id not in seen
-    seen.add(call_id)
-    return first
 
 
 def _shed(message: AnyMessage, eviction: Eviction | None, policy: ContextPolicy) -> AnyMessage:
@@ -250,11 +204,6 @@ def _media_names(content: str | Sequence[Any]) -> list[str]:
         return []
     kinds = Counter(str(block["type"]).removesuffix("_url") for block in filter(is_media, content))
     return [kind if count == 1 else f"{count} × {kind}" for kind, count in kinds.items()]
-
-
-def is_reasoning(block: Any) -> bool:
-    """Whether a content block is a model's reasoning, which providers sign."""
-    return isinstance(block, dict) and block.get("type") in _REASONING
 
 
 def well_formed_message(message: M) -> M:

@@ -5,8 +5,9 @@ The projection keeps these rules by construction; the tests hold every request a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
@@ -14,12 +15,13 @@ from .body import call_ids
 from .counting import text_of
 from .decisions import newest_human
 from .journal import as_journal
-from .replacement import is_reasoning
+from .sendable import is_call, is_reasoning
 
 __all__ = [
     "RULES",
     "CallsAreAnswered",
     "CallsAreToldApart",
+    "CallsCanBeRead",
     "EndIsAnswered",
     "MessagesAreNotEmpty",
     "NewestHumanIsPresent",
@@ -32,6 +34,7 @@ __all__ = [
     "violations",
 ]
 
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 Request = Sequence[BaseMessage]
 
 
@@ -128,6 +131,7 @@ class CallsAreToldApart:
     """Every call of a message has an id, and no two have the same.
 
     Anthropic: "`tool_use` ids must be unique"; OpenAI finds no result for a call without an id.
+    Content blocks repeat these calls and no others: they would have no result.
     """
 
     name: ClassVar[str] = "calls are told apart"
@@ -140,6 +144,29 @@ class CallsAreToldApart:
             calls = [*message.tool_calls, *message.invalid_tool_calls]
             if len({call["id"] for call in calls if call["id"]}) < len(calls):
                 yield f"message {at}: ids of its calls are missing or repeated"
+            ids = {call["id"] for call in calls}
+            if any(_call_id(block) not in ids for block in message.content if is_call(block)):
+                yield f"message {at}: a block repeats a call that is not there"
+
+
+class CallsCanBeRead:
+    """Arguments of calls are JSON objects, and names are such as tools can have.
+
+    vLLM and llama.cpp read the arguments of earlier calls and refuse the request that they cannot;
+    OpenAI and Anthropic: "string does not match pattern '^[a-zA-Z0-9_-]+$'".
+    """
+
+    name: ClassVar[str] = "calls can be read"
+
+    def violations(self, request: Request, journal: Request) -> Iterator[str]:  # noqa: ARG002
+        """Yield every call that some provider cannot read."""
+        for at, message in enumerate(request):
+            if not isinstance(message, AIMessage):
+                continue
+            if message.invalid_tool_calls:
+                yield f"message {at}: arguments that are no JSON"
+            if not all(_TOOL_NAME.fullmatch(call["name"]) for call in message.tool_calls):
+                yield f"message {at}: a tool's name that cannot be one"
 
 
 class OneSystemMessage:
@@ -181,13 +208,13 @@ class ReasoningIsUnaltered:
     name: ClassVar[str] = "reasoning is unaltered"
 
     def violations(self, request: Request, journal: Request) -> Iterator[str]:
-        """Yield every turn with reasoning whose content is not the journal's."""
+        """Yield every turn with reasoning whose content, calls apart, is not the journal's."""
         originals = {m.id: m for m in journal}
         for at, message in enumerate(request):
             if not _has_reasoning(message):
                 continue
             original = originals.get(message.id)
-            if original is None or original.content != message.content:
+            if original is None or _without_calls(original) != _without_calls(message):
                 yield f"message {at}: reasoning was altered"
 
 
@@ -232,6 +259,7 @@ RULES: tuple[Rule, ...] = (
     CallsAreAnswered(),
     OneResultPerCall(),
     CallsAreToldApart(),
+    CallsCanBeRead(),
     OneSystemMessage(),
     NewestHumanIsPresent(),
     ReasoningIsUnaltered(),
@@ -257,3 +285,11 @@ def violations(request: Request, journal: Request, *, to_send: bool = False) -> 
 
 def _has_reasoning(message: BaseMessage) -> bool:
     return isinstance(message.content, list) and any(map(is_reasoning, message.content))
+
+
+def _without_calls(message: BaseMessage) -> list[Any]:
+    return [block for block in message.content if not is_call(block)]
+
+
+def _call_id(block: Any) -> Any:
+    return block.get("call_id" if block["type"] == "function_call" else "id")
