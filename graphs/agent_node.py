@@ -158,6 +158,9 @@ def _with_messages(
 def _speaker(config: RunnableConfig, agent: AgentGraph) -> str:
     """Return the name of the agent in the parent, as providers take it."""
     name = (config.get("metadata") or {}).get("langgraph_node") or agent.name
+    if str(name).isdigit():
+        # LangGraph takes numbers in the name of a thread for its own counters.
+        raise ConfigurationError(f"agent_node: a node cannot be called {name!r}: name it by a word")
     return re.sub(r"[\s<|\\/>]+", "_", str(name))
 
 

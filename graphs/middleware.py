@@ -228,18 +228,18 @@ class _Requests(Runnable[Any, AIMessage]):
     def answered(self, answer: AIMessage) -> ModelResponse[Any]:
         """Return LangChain's response with the answer as it goes into the journal."""
         before = next(m for m in self.response.result if isinstance(m, AIMessage))
-        fresh = {
-            old["id"]: new["id"]
-            for old, new in zip(before.tool_calls, answer.tool_calls, strict=True)
-        }
-        result = [
-            answer
-            if message is before
-            else message.model_copy(update={"tool_call_id": fresh[message.tool_call_id]})
-            if isinstance(message, ToolMessage) and message.tool_call_id in fresh
-            else message
-            for message in self.response.result
-        ]
+        fresh: dict[str | None, list[str]] = {}
+        for old, new in zip(before.tool_calls, answer.tool_calls, strict=True):
+            fresh.setdefault(old["id"], []).append(new["id"] or "")
+        result: list[Any] = []
+        for message in self.response.result:
+            if message is before:
+                message = answer
+            elif isinstance(message, ToolMessage) and fresh.get(message.tool_call_id):
+                # Of calls with the same id, each has a result of its own, in their order.
+                call_id = fresh[message.tool_call_id].pop(0)
+                message = message.model_copy(update={"tool_call_id": call_id})
+            result.append(message)
         return replace(self.response, result=result)
 
     def _with(self, messages: list[AnyMessage], settings: dict[str, Any]) -> ModelRequest[Any]:

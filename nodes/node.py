@@ -17,6 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.prebuilt import ToolRuntime
 from langgraph.runtime import Runtime, get_runtime
 
+from ..state.errors import ConfigurationError
 from ..stores.effects import Effect, Steps, adrive, drive, io
 
 __all__ = ["Effect", "Node", "Run", "Steps", "Update", "adrive", "ask", "drive", "io"]
@@ -25,13 +26,26 @@ Update = dict[str, Any]
 
 
 def ask(function: Callable[..., Any], *args: Any) -> Effect:
-    """An effect that calls a function of the application's, which may be asynchronous."""
+    """An effect that calls a function of the application's, which may be asynchronous.
+
+    Raises:
+        ConfigurationError: It is asynchronous, and the graph was not called so.
+    """
+
+    def run() -> Any:
+        result = function(*args)
+        if not inspect.isawaitable(result):
+            return result
+        if inspect.iscoroutine(result):
+            result.close()
+        name = getattr(function, "__name__", repr(function))
+        raise ConfigurationError(f"{name} is asynchronous: call the graph so too, with `ainvoke`")
 
     async def arun() -> Any:
         result = function(*args)
         return await result if inspect.isawaitable(result) else result
 
-    return Effect(run=lambda: function(*args), arun=arun)
+    return Effect(run=run, arun=arun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from ..state.decisions import OverflowState, learned
 from ..state.due import can_shrink, next_due, shape_is_due, shed_through
+from ..state.errors import ConfigurationError
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -143,8 +144,15 @@ class ReasoningNode(Node):
         prompt = self.policy.system
         if not callable(prompt):
             return prompt
-        text = yield ask(prompt, state, run.runtime)
-        return text if isinstance(text, SystemMessage) else SystemMessage(str(text))
+        made = yield ask(prompt, state, run.runtime)
+        if made is None or isinstance(made, SystemMessage):
+            return made
+        if isinstance(made, str):
+            return SystemMessage(made)
+        raise ConfigurationError(
+            f"system_prompt: {getattr(prompt, '__name__', prompt)!r} returned {made!r}; return a "
+            "text, a SystemMessage, or None for no prompt"
+        )
 
     def _may_recover(self, view: ContextView, overflow: Overflow) -> bool:
         """Whether there is an attempt left, and something that would make the next request fit."""

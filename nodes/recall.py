@@ -170,7 +170,8 @@ class RecallNode(Node):
             else:
                 name = getattr(material, "__name__", f"reference {number}")
                 text = yield ask(material, state, run.runtime)
-                items.append(ReferenceItem("knowledge", name, str(text)))
+                # None: there is nothing this time.
+                items.append(ReferenceItem("knowledge", name, "" if text is None else str(text)))
         return items
 
 

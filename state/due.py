@@ -41,8 +41,14 @@ def is_answered(view: ContextView) -> bool:
 
 
 def ends_directly(view: ContextView) -> bool:
-    """Whether every call of the last answer is of a tool whose result is for the user."""
+    """Whether every call of the last answer is of a tool whose result is for the user.
+
+    An error is for the model. Of parallel calls the edge of each knows no other's result.
+    """
     called = view.body.called_tools()
+    last = view.journal[-1] if view.journal else None
+    if len(called) == 1 and isinstance(last, ToolMessage) and last.status == "error":
+        return False
     return bool(called) and view.policy.direct_tools.issuperset(called)
 
 

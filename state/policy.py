@@ -20,7 +20,7 @@ from .redaction import Redact
 
 __all__ = ["ContextPolicy"]
 
-SystemPrompt = SystemMessage | Callable[[Any, Any], "str | SystemMessage"]
+SystemPrompt = SystemMessage | Callable[[Any, Any], "str | SystemMessage | None"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 import threading
@@ -625,3 +626,49 @@ def test_our_own_tools_may_run_again_after_a_crash(tmp_path: Path) -> None:
     ours = node.runner.tools_by_name
     own = {name for name, made in ours.items() if (made.metadata or {}).get("idempotent")}
     assert own == set(ours) - {"look"}
+
+
+def test_an_error_of_a_tool_whose_result_is_for_the_user_is_for_the_model(tmp_path: Path) -> None:
+    @tool(return_direct=True)
+    def report(at: str) -> str:
+        """Report to the user."""
+        return f"report {at}"
+
+    wrong = AIMessage("", tool_calls=[{"name": "report", "args": {"to": "a"}, "id": "a"}])
+    script = Scripted(wrong, calls("b", name="report"), "not asked")
+    graph = agent(script, tmp_path, [report])
+    answered = contents(graph.invoke(say("go"), thread())["messages"])
+    assert answered[-1] == "report b"
+    assert "Field required" in contents(script.requests[1])[-1]
+    assert graph.get_state(thread()).next == ()
+
+
+def test_a_prompt_that_is_none_is_left_out_and_anything_else_but_text_is_refused(
+    tmp_path: Path,
+) -> None:
+    script = Scripted("ok")
+    agent(script, tmp_path, system_prompt=lambda *_: None).invoke(say("go"), thread())
+    assert contents(script.requests[-1]) == ["go"]
+    for wrong in (["a", "list"], 5):
+        graph = agent(script, tmp_path, system_prompt=lambda *_, made=wrong: made)
+        with pytest.raises(ConfigurationError, match="return a text"):
+            graph.invoke(say("go"), thread())
+
+
+async def test_what_is_asynchronous_is_not_shown_as_an_object(tmp_path: Path) -> None:
+    async def later(*_: Any) -> str:
+        return "from afar"
+
+    for option in ({"system_prompt": later}, {"reference": [later]}):
+        script = Scripted("ok")
+        graph = agent(script, tmp_path, **option)
+        with pytest.raises(ConfigurationError, match="later is asynchronous"):
+            await asyncio.to_thread(graph.invoke, say("go"), thread())
+        await graph.ainvoke(say("go"), thread("other"))
+        assert "from afar" in contents(script.requests[-1])[0]
+
+
+def test_reference_material_that_is_none_is_left_out(tmp_path: Path) -> None:
+    script = Scripted("ok")
+    agent(script, tmp_path, reference=[lambda *_: None]).invoke(say("go"), thread())
+    assert contents(script.requests[-1]) == ["go"]

@@ -401,3 +401,12 @@ def test_a_named_thread_can_be_compacted_on_demand(tmp_path: Path) -> None:
         parent.invoke(say(f"question {turn}"), thread())
     place = inside(named_namespace("helper", "one"))
     assert compact_thread(parent, place).new_size > 0
+
+
+def test_a_node_whose_name_is_a_number_is_refused(tmp_path: Path) -> None:
+    parent = StateGraph(MessagesState)
+    parent.add_node("1", agent_node(inner(Scripted("done"), tmp_path)))
+    parent.add_edge(START, "1")
+    graph: Any = parent.compile(checkpointer=InMemorySaver())
+    with pytest.raises(ConfigurationError, match="name it by a word"):
+        graph.invoke(say("go"), thread())

@@ -230,6 +230,25 @@ def test_a_structured_response_comes_with_the_answer(tmp_path: Path) -> None:
     assert agent.invoke(say("go"))["structured_response"] == Shape(ok=True)
 
 
+def test_answers_in_a_shape_under_one_id_have_a_result_each(tmp_path: Path) -> None:
+    from langchain.agents.structured_output import ToolStrategy
+    from pydantic import BaseModel
+
+    class Shape(BaseModel):
+        ok: bool
+
+    call: Any = {"name": "Shape", "args": {"ok": True}, "id": "s"}
+    script = Scripted(AIMessage("", tool_calls=[call, call]), AIMessage("", tool_calls=[call]))
+    context = ContextMiddleware(script.model, workspace=tmp_path)
+    agent: Any = create_agent(
+        script.model, middleware=[context], response_format=ToolStrategy(Shape)
+    )
+    agent.invoke(say("go"))
+    results = [message for message in script.requests[1] if message.type == "tool"]
+    assert len(results) == 2
+    assert not [m for m in results if "interrupted" in str(m.content)]
+
+
 def test_a_tool_of_the_application_keeps_its_name(tmp_path: Path) -> None:
     def read_file(path: str) -> str:
         """Read a file of the application's."""
