@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,7 @@ def graph(tmp_path: Path, database: Path) -> Iterator[AgentGraph]:
 
 def copied_by_others(database: Path, old: str, new: str) -> None:
     """Copy a thread's checkpoints as LangGraph Server does: row by row."""
-    with sqlite3.connect(database) as connection:
+    with closing(sqlite3.connect(database)) as connection, connection:
         for table in ("checkpoints", "writes"):
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             rest = ", ".join(name for name in columns if name != "thread_id")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +280,7 @@ def test_no_key_is_in_an_error_a_log_or_a_checkpoint(
     said += [repr(found), str(found), repr(found.agent()), repr(found.agent().router)]
     said += [repr(graph.builder.nodes["compaction"].runnable.summariser.model)]
     saver.conn.commit()
-    with sqlite3.connect(tmp_path / "threads.db") as database:
+    with closing(sqlite3.connect(tmp_path / "threads.db")) as database, database:
         said.append("\n".join(database.iterdump()))
     for text in said:
         assert KEY not in text

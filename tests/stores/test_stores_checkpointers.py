@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -223,11 +224,11 @@ async def test_writes_that_fail_half_way_are_not_there_afterwards(tmp_path: Path
     half = [("first", 1), ("second", 2)]
 
     def stored() -> list[str]:
-        with sqlite3.connect(file) as connection:
+        with closing(sqlite3.connect(file)) as connection, connection:
             return [row[0] for row in connection.execute("SELECT channel FROM writes")]
 
     with open_checkpointer(url) as saver:
-        with sqlite3.connect(file) as connection:
+        with closing(sqlite3.connect(file)) as connection, connection:
             connection.execute(FAILS_AT_THE_SECOND)
         with pytest.raises(sqlite3.DatabaseError, match="disk full"):
             saver.put_writes(place, half, "task")

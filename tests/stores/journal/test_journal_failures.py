@@ -8,6 +8,7 @@ import secrets
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def test_an_index_that_was_spoilt_is_built_again(embedded: Notebook, where: str)
         )
     assert found(embedded, "needle") == 100
     path = index_path(embedded)
-    with sqlite3.connect(path) as db:
+    with closing(sqlite3.connect(path)) as db, db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     db.close()
     data = bytearray(path.read_bytes())
@@ -60,7 +61,7 @@ def test_an_index_that_was_spoilt_is_built_again(embedded: Notebook, where: str)
         data = bytearray()
     os.replace(_written(path, data), path)
     if where == "other database":
-        with sqlite3.connect(path) as db:
+        with closing(sqlite3.connect(path)) as db, db:
             db.execute("CREATE TABLE threads (x)")
             db.execute("PRAGMA user_version = 1")
         db.close()
@@ -127,7 +128,7 @@ def test_processes_that_index_at_once_do_not_disturb_each_other(
     assert all(worker.returncode == 0 for worker in workers)
     assert all(600 <= int(first) < int(then) <= 602 for first, then in outputs)
     assert found(embedded, "needle") == 602
-    with sqlite3.connect(index_path(embedded)) as db:
+    with closing(sqlite3.connect(index_path(embedded))) as db, db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert db.execute("SELECT count(*), count(DISTINCT id) FROM messages").fetchone() == (
             602,
