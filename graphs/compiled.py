@@ -106,9 +106,10 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if thread is None or not self._keeps_its_thread(called):
             return None
         assert isinstance(saver, BaseCheckpointSaver)
-        if shared and is_leased(saver, str(thread)):
+        name = thread_in(called)  # everybody without a name would share the blank one
+        if shared and is_leased(saver, name):
             return None
-        return (yield from lease_on(saver, str(thread)))
+        return (yield from lease_on(saver, name))
 
     def _keeps_its_thread(self, called: RunnableConfig) -> bool:
         """Whether the thread is in a checkpointer of the graph's own."""

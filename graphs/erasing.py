@@ -89,7 +89,7 @@ def erase_thread(
             `SESSION_BUSY` if somebody is working on it.
         WorkspaceError: A file cannot be changed; the thread is still there.
     """
-    return drive(_erase_thread(graph, config, context, dry_run))
+    return drive(_erase_thread(graph, thread_in(config), context, dry_run))
 
 
 async def aerase_thread(
@@ -100,7 +100,7 @@ async def aerase_thread(
     dry_run: bool = False,
 ) -> ErasureResult:
     """Do what `erase_thread` does, asynchronously."""
-    return await adrive(_erase_thread(graph, config, context, dry_run))
+    return await adrive(_erase_thread(graph, thread_in(config), context, dry_run))
 
 
 def erase_user(graph: Any, user: str | None, *, dry_run: bool = False) -> ErasureResult:
@@ -136,13 +136,13 @@ class _Part:
 
 def _erase_thread(
     graph: Any,
-    config: RunnableConfig,
+    thread: str,
     context: ThreadContext | Mapping[str, Any] | None,
     dry_run: bool,
     *,
     whole_user: bool = False,
 ) -> Steps[ErasureResult]:
-    saver, thread = _saver_of(graph), thread_in(config)
+    saver = _saver_of(graph)
     if dry_run:
         found, _ = yield from _found(graph, saver, thread, context, whole_user=whole_user)
         return found
@@ -259,8 +259,7 @@ def _erase_user(graph: Any, user: str | None, dry_run: bool) -> Steps[ErasureRes
     owners += [(recall, owner) for recall in _recalls_in(graph) for owner in sorted(known, key=str)]
     total = ErasureResult(files=tuple((yield io(_all_files, owners))))
     for thread in threads:
-        config: RunnableConfig = {"configurable": {"thread_id": thread}}
-        one = yield from _erase_thread(graph, config, None, dry_run, whole_user=True)
+        one = yield from _erase_thread(graph, thread, None, dry_run, whole_user=True)
         total = replace(
             total,
             threads=(*total.threads, thread),

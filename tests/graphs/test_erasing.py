@@ -42,6 +42,7 @@ from longthread import (
 from longthread.graphs import erasing
 from longthread.graphs.compiled import AgentGraph
 from longthread.state.channels import ThreadState
+from longthread.state.errors import ConfigurationError
 from longthread.stores import Owner
 
 KINDS = ["memory", "sqlite", "postgres"]
@@ -212,6 +213,22 @@ async def test_nothing_of_an_erased_user_is_left(home: House) -> None:
     assert erase_user(home.graph, "ann").nothing
 
 
+def test_a_thread_with_a_blank_name_is_refused_and_one_that_is_there_is_erased(
+    tmp_path: Path,
+) -> None:
+    graph = agent(Scripted("ok"), tmp_path)
+    with pytest.raises(ConfigurationError, match="name the thread"):
+        graph.invoke(say("go"), thread(""))
+    # In a graph of LangGraph's own it can be made.
+    builder: Any = StateGraph(ThreadState)
+    builder.add_node("agent", agent_node(graph))
+    builder.add_edge(START, "agent")
+    builder.compile(checkpointer=graph.checkpointer).invoke(say("secret"), thread(""))
+    done = erase_user(graph, None)
+    assert done.threads == ("",)
+    assert list(graph.checkpointer.list(None)) == []  # type: ignore[union-attr]
+
+
 class Crash(Exception):
     """The process ends here."""
 
@@ -227,7 +244,7 @@ def test_whenever_a_crash_comes_in_between_the_second_time_finishes(
         steps = (
             erasing._erase_user(graph, "ann", False)
             if whole_user
-            else erasing._erase_thread(graph, thread("ann-1"), None, False)
+            else erasing._erase_thread(graph, "ann-1", None, False)
         )
         if not _crashed_after(steps, crashes):
             break
