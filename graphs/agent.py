@@ -47,6 +47,7 @@ from .arguments import (
     check_prompt,
     check_reference,
     check_schemas,
+    check_state_schema,
     checked_journal_window,
     checked_tools,
     checked_window,
@@ -201,6 +202,7 @@ def build_agent_graph(
     """
     check_name(name)
     check_schemas(context_schema, retry_policy)
+    check_state_schema(state_schema)
     setup = configured(
         settings,
         name,

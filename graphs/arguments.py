@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, get_type_hints
 
 from langchain_core.messages import SystemMessage
 from langchain_core.tools import BaseTool
@@ -12,7 +12,9 @@ from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.store.base import BaseStore
 from langgraph.types import RetryPolicy
+from typing_extensions import is_typeddict
 
+from ..state.channels import ThreadState
 from ..state.config import (
     CompactionConfig,
     MaskingConfig,
@@ -30,6 +32,7 @@ __all__ = [
     "check_prompt",
     "check_reference",
     "check_schemas",
+    "check_state_schema",
     "checked_journal_window",
     "checked_tools",
     "checked_window",
@@ -128,6 +131,23 @@ def check_schemas(context_schema: Any, retry_policy: Any) -> None:
         raise ConfigurationError(
             f"retry_policy={retry_policy!r}: pass RetryPolicy(…), several of them, or None"
         )
+
+
+def check_state_schema(schema: Any) -> None:
+    """Refuse a state schema without our channels, or with something else under their names."""
+    if not is_typeddict(schema):
+        raise ConfigurationError(
+            f"state_schema={schema!r}: pass a TypedDict that extends ThreadState, "
+            "`class MyState(ThreadState, total=False)`"
+        )
+    ours = get_type_hints(ThreadState, include_extras=True)
+    theirs = get_type_hints(schema, include_extras=True)
+    for name in ours.keys() - {"structured_response"}:
+        if theirs.get(name) != ours[name]:
+            raise ConfigurationError(
+                f"state_schema={schema.__name__}: its {name!r} is not that of ThreadState; extend "
+                "ThreadState, and call channels of your own by other names"
+            )
 
 
 def checked_journal_window(window: Any) -> int | None:

@@ -43,7 +43,12 @@ def is_nested(config: RunnableConfig) -> bool:
 
 
 def saver_of(graph: Any, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
-    """Return the checkpointer that a graph uses: the one that its parent lends, or its own."""
+    """Return the checkpointer that a graph uses: the one that its parent lends, or its own.
+
+    None for a graph that wants none, `compile(checkpointer=False)`.
+    """
+    if graph.checkpointer is False:
+        return None
     values = config.get("configurable") or {}
     saver = values.get("__pregel_checkpointer", graph.checkpointer)
     return saver if isinstance(saver, BaseCheckpointSaver) else None

@@ -672,3 +672,30 @@ def test_reference_material_that_is_none_is_left_out(tmp_path: Path) -> None:
     script = Scripted("ok")
     agent(script, tmp_path, reference=[lambda *_: None]).invoke(say("go"), thread())
     assert contents(script.requests[-1]) == ["go"]
+
+
+@pytest.mark.parametrize("schema", [MessagesState, BaseModel, dict])
+def test_a_state_schema_without_our_channels_is_refused(tmp_path: Path, schema: Any) -> None:
+    with pytest.raises(ConfigurationError, match="ThreadState"):
+        agent(Scripted("ok"), tmp_path, state_schema=schema)
+
+
+def test_a_state_schema_that_means_something_else_by_our_names_is_refused(tmp_path: Path) -> None:
+    class Own(ThreadState, total=False):
+        usage: str  # type: ignore[misc]
+
+    with pytest.raises(ConfigurationError, match="'usage' is not that of ThreadState"):
+        agent(Scripted("ok"), tmp_path, state_schema=Own)
+
+
+def test_an_agent_that_wants_no_checkpointer_works_in_a_graph_that_has_one(tmp_path: Path) -> None:
+    script = Scripted(calls("a"), "done")
+    inner = agent(script, tmp_path, checkpointer=False)
+    builder: Any = StateGraph(MessagesState)
+    builder.add_node("agent", inner)
+    builder.add_edge(START, "agent")
+    parent = builder.compile(checkpointer=InMemorySaver())
+    for _ in range(2):
+        result = parent.invoke(say("go"), thread())
+    assert contents(result["messages"]) == ["go", "", "saw a", "done", "go", "done"]
+    assert violations(script.requests[-1], result["messages"], to_send=True) == []
