@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Mapping
@@ -133,6 +134,7 @@ def _explanations(shape: type[BaseModel]) -> dict[str, dict[str, str]]:
 
 def _attributes(docstring: str) -> dict[str, str]:
     """Return the entries of a docstring's *Attributes*, in one line each, plain text."""
-    _, _, section = docstring.partition("Attributes:\n")
-    entries = re.findall(r"^ {8}(\w+): (.*?)(?=^ {8}\w+: |\Z)", section, re.DOTALL | re.MULTILINE)
+    # Python takes the indentation away itself from 3.13 on.
+    _, _, section = inspect.cleandoc(docstring).partition("Attributes:\n")
+    entries = re.findall(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", section, re.DOTALL | re.MULTILINE)
     return {name: " ".join(text.split()).replace("`", "") for name, text in entries}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from settings_files import clear_variables, write_settings
 
-from longthread import LongthreadError, Settings
+from longthread import LongthreadError, MemoryConfig, Settings
 from longthread.stores.settings import Mistake, SettingsError
 from longthread.stores.settings.json_text import JsonMistake, parse_json
 from longthread.stores.settings.schema import settings_schemas, write_schemas
@@ -328,6 +329,17 @@ def test_nothing_that_settings_are_made_of_shows_a_key(tmp_path: Path) -> None:
 
 
 # --- Schemas -------------------------------------------------------------------------------------
+
+
+def test_schemas_explain_fields_however_python_indents_docstrings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = settings_schemas()
+    for docstring in (inspect.cleandoc(MemoryConfig.__doc__ or ""), MemoryConfig.__doc__):
+        monkeypatch.setattr(MemoryConfig, "__doc__", docstring)  # from 3.13 on it is the first
+        assert settings_schemas() == before
+        memory = settings_schemas()["settings.schema.json"]["$defs"]["MemorySection"]
+        assert "left out first" in memory["properties"]["maxReferenceTokens"]["description"]
 
 
 def test_schemas_describe_what_loads(tmp_path: Path) -> None:
