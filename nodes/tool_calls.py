@@ -13,7 +13,7 @@ from langgraph.errors import GraphInterrupt
 from ..state.body import INTERRUPTED
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
-from ..state.text import clip_end, clip_start
+from ..state.sendable import unreadable
 from .dispatch import Dispatch, answered_now
 from .node import Effect, Node, Run, Steps
 from .tool_results import results_of, stamped
@@ -21,7 +21,6 @@ from .tool_runner import ToolRunner
 
 __all__ = ["ToolsNode"]
 
-_SHOWN = 500  # characters at the beginning, and again at the end
 log = logging.getLogger("longthread")
 
 
@@ -113,21 +112,4 @@ def _error_text(error: Exception) -> str:
 
 
 def _unreadable(call: InvalidToolCall) -> AnyMessage:
-    written, reason = call.get("args") or "", call.get("error") or "not JSON"
-    if written:
-        reason = reason.replace(written, "[…]")  # some clients' errors hold all of it
-    return ToolMessage(
-        f"Error: the arguments of this call could not be read: {reason}. "
-        f"Call the tool again with valid JSON arguments.{_as_written(written)}",
-        tool_call_id=call["id"],
-        name=call["name"],
-        status="error",
-    )
-
-
-def _as_written(arguments: str) -> str:
-    """Say what the arguments were: the call itself is shown without what cannot be read."""
-    if len(arguments) <= 2 * _SHOWN:
-        return f" They were: {arguments}" if arguments else ""
-    head, tail = clip_end(arguments, _SHOWN), clip_start(arguments, _SHOWN)
-    return f" They began with: {head}\nand ended with: {tail}"
+    return ToolMessage(unreadable(call), tool_call_id=call["id"], name=call["name"], status="error")

@@ -25,7 +25,7 @@ from .decisions import Decisions, Eviction
 from .journal import Journal
 from .policy import ContextPolicy
 from .replacement import as_shown, eviction_of, is_maskable, masked_tokens
-from .sendable import says_something
+from .sendable import says_something, unreadable
 
 __all__ = ["INTERRUPTED", "Body", "body_of", "call_ids", "interrupted_result"]
 
@@ -43,9 +43,10 @@ def call_ids(message: BaseMessage) -> list[str]:
 def interrupted_result(call_id: str, message: AIMessage) -> ToolMessage:
     """Return the result that stands in for one that never came."""
     calls = [*message.tool_calls, *message.invalid_tool_calls]
-    name = next((call["name"] for call in calls if call["id"] == call_id), None)
+    call: Any = next((call for call in calls if call["id"] == call_id), {})
+    name = call.get("name")
     return ToolMessage(
-        INTERRUPTED,
+        unreadable(call) if call.get("type") == "invalid_tool_call" else INTERRUPTED,
         tool_call_id=call_id,
         name=name,
         id=f"interrupted-{message.id}-{call_id}",

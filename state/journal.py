@@ -140,9 +140,10 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
 
     Deterministic, batching-invariant, and never changes `state`, unless that is a fresh copy that
     `copy.copy` has made: then it becomes the new journal, and is not copied again. A message whose
-    id is known replaces the one in its place; `RemoveMessage` removes one (an unknown id is
-    ignored) or, with `REMOVE_ALL_MESSAGES`, all that came before it; a message without id gets one
-    derived from its place and content, so that replaying the same writes gives the same ids.
+    id is known replaces the one in its place, unless that is the result of another call;
+    `RemoveMessage` removes one (an unknown id is ignored) or, with `REMOVE_ALL_MESSAGES`, all that
+    came before it; a message without id gets one derived from its place and content, so that
+    replaying the same writes gives the same ids.
 
     Args:
         state: The journal so far; the server may hand it back as a plain list of dicts.
@@ -179,6 +180,9 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
     if not message.id:
         message = _with_id(message, journal)
     at = journal.position(message.id)
+    if at is not None and _is_another_result(journal[at], message):
+        message = _with_id(message.model_copy(update={"id": None}), journal)
+        at = journal.position(message.id)
     if at is None:
         journal._push(message)
     elif journal[at] is not message and journal[at] != message:
@@ -187,6 +191,13 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
         if message.id:
             journal.edited.add(message.id)
     return journal
+
+
+def _is_another_result(known: AnyMessage, message: AnyMessage) -> bool:
+    """Whether this is no edit, but the result of another call under an id that its tool made up."""
+    if not isinstance(known, ToolMessage) or not isinstance(message, ToolMessage):
+        return False
+    return known.tool_call_id != message.tool_call_id
 
 
 def as_messages(write: Any) -> list[AnyMessage]:

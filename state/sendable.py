@@ -13,8 +13,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from .counting import is_media, text_of
+from .text import clip_end, clip_start
 
-__all__ = ["is_call", "is_reasoning", "says_something", "sendable"]
+__all__ = ["is_call", "is_reasoning", "says_something", "sendable", "unreadable"]
 
 _REASONING = ("thinking", "redacted_thinking", "reasoning")
 # Blocks that repeat a call of their message: under which key its id, and its arguments, stand.
@@ -27,6 +28,7 @@ _CALLS = {
 _NOT_IN_TOOL_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _NOT_IN_NAMES = re.compile(r"[\s<|\\/>]+")
 _LONGEST_NAME = 64
+_SHOWN = 500  # characters at the beginning of what could not be read, and again at the end
 
 Call = Mapping[str, Any]
 
@@ -165,3 +167,22 @@ def _tool_name(name: str | None, tools: Callable[[], Collection[str]]) -> str:
     if (len(name) <= _LONGEST_NAME and not _NOT_IN_TOOL_NAMES.search(name)) or name in tools():
         return name
     return _NOT_IN_TOOL_NAMES.sub("_", name)[:_LONGEST_NAME]
+
+
+def unreadable(call: Call) -> str:
+    """Return what the model is told of a call whose arguments are no JSON, as its result."""
+    written, reason = call.get("args") or "", call.get("error") or "not JSON"
+    if written:
+        reason = reason.replace(written, "[…]")  # some clients' errors hold all of it
+    return (
+        f"Error: the arguments of this call could not be read: {reason}. "
+        f"Call the tool again with valid JSON arguments.{_as_written(written)}"
+    )
+
+
+def _as_written(arguments: str) -> str:
+    """Say what the arguments were: the call itself is shown without what cannot be read."""
+    if len(arguments) <= 2 * _SHOWN:
+        return f" They were: {arguments}" if arguments else ""
+    head, tail = clip_end(arguments, _SHOWN), clip_start(arguments, _SHOWN)
+    return f" They began with: {head}\nand ended with: {tail}"
