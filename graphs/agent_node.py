@@ -96,7 +96,8 @@ class _AgentNode(RunnableLambda[Any, Any]):
         if not is_nested(config):
             agent = agent.copy(update={"checkpointer": None})  # nobody keeps a thread for it
         given = _as_input(self.input(state))
-        thread = Subthread.of(config, self.thread(state) if self.thread is not None else None)
+        name = self.thread(state) if self.thread is not None else None
+        thread = Subthread.of(config, None if name is None else str(name))
         speaker = _speaker(config, self.agent)
         with thread.at_work():
             call = _with_messages(given, (yield from thread.entered()), speaker)
@@ -134,6 +135,13 @@ def _messages_of(state: Any) -> Given:
 
 def _as_input(given: Given) -> dict[str, Any]:
     """Return the agent's input, its messages as a list."""
+    if given is None or (
+        isinstance(given, Mapping) and not {"messages", "role", "type"} & set(given)
+    ):
+        raise ConfigurationError(
+            f"agent_node: input returned {given!r}; return a text, messages, or a dict with "
+            "'messages'"
+        )
     told = (
         dict(given) if isinstance(given, Mapping) and "messages" in given else {"messages": given}
     )

@@ -410,3 +410,25 @@ def test_a_node_whose_name_is_a_number_is_refused(tmp_path: Path) -> None:
     graph: Any = parent.compile(checkpointer=InMemorySaver())
     with pytest.raises(ConfigurationError, match="name it by a word"):
         graph.invoke(say("go"), thread())
+
+
+@pytest.mark.parametrize("given", [None, {"desk": "9"}])
+def test_input_that_tells_the_agent_nothing_is_refused(tmp_path: Path, given: Any) -> None:
+    agent = inner(Scripted("done"), tmp_path)
+    parent: Any = StateGraph(MessagesState)
+    parent.add_node("agent", agent_node(agent, input=lambda _: given))
+    parent.add_edge(START, "agent")
+    with pytest.raises(ConfigurationError, match="a dict with 'messages'"):
+        parent.compile(checkpointer=InMemorySaver()).invoke(say("go"), thread())
+
+
+def test_a_number_may_name_a_thread(tmp_path: Path) -> None:
+    script = Scripted("done")
+    node: Any = agent_node(inner(script, tmp_path), thread=lambda _: 7)  # type: ignore[arg-type, return-value]
+    parent: Any = StateGraph(MessagesState)
+    parent.add_node("agent", node)
+    parent.add_edge(START, "agent")
+    graph = parent.compile(checkpointer=InMemorySaver())
+    for _ in range(2):
+        graph.invoke(say("go"), thread())
+    assert contents(script.requests[-1]) == ["go", "done", "go"]
