@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from longthread.state.overflow import Overflow, classify_overflow, is_context_overflow
     from longthread.state.projection import project_context
     from longthread.state.prompts import (
+        DEFAULT_ADDITION_PROMPT,
         DEFAULT_CONSOLIDATION_PROMPT,
         DEFAULT_FLUSH_PROMPT,
         DEFAULT_SUMMARY_PROMPT,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from longthread.stores.settings.mistakes import SettingsError
 
 __all__ = [
+    "DEFAULT_ADDITION_PROMPT",
     "DEFAULT_CONSOLIDATION_PROMPT",
     "DEFAULT_FLUSH_PROMPT",
     "DEFAULT_SUMMARY_PROMPT",
@@ -176,6 +178,7 @@ _HOMES = {
     "state.overflow": ("Overflow", "classify_overflow", "is_context_overflow"),
     "state.projection": ("project_context",),
     "state.prompts": (
+        "DEFAULT_ADDITION_PROMPT",
         "DEFAULT_CONSOLIDATION_PROMPT",
         "DEFAULT_FLUSH_PROMPT",
         "DEFAULT_SUMMARY_PROMPT",

@@ -14,13 +14,17 @@ from ..state.config import CompactionConfig
 from ..state.cut import Cut, choose_cut, compaction_due, paused
 from ..state.decisions import Compaction, newest_human
 from ..state.errors import SummaryRefused
+from ..state.identifiers import names_in
 from ..state.moves import next_move
+from ..state.names import names_after
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
+from ..state.redaction import RedactionError
 from ..state.rolling import choose_rolling_cut, rolling_due
+from ..state.summary_size import SummarySize
 from .masking import boundaries
 from .node import Node, Run, Steps, Update
-from .summariser import Summariser, extracted_summary
+from .summariser import Summariser, extracted_summary, messages_that_go
 
 __all__ = ["CompactionNode", "Plan"]
 
@@ -196,9 +200,27 @@ def _record(view: ContextView, cut: Cut, summary: str) -> Compaction:
     human = newest_human(view.journal)
     return Compaction(
         summary=summary,
+        names=_names(view, cut, summary),
         size=cut.size,
         through=cut.through,
         human=view.journal[human].id if human is not None else None,
         position=cut.position,
         generation=view.decisions.generation + 1,
+    )
+
+
+def _names(view: ContextView, cut: Cut, summary: str) -> list[tuple[int, str]]:
+    """Return the names that stand beside the summary; none if they cannot be redacted."""
+    size, before = SummarySize.of(view), view.decisions
+    try:
+        words = names_in(messages_that_go(view, cut))
+    except RedactionError:
+        return []
+    return names_after(
+        words,
+        before=(before.summary, before.names),
+        summary=summary,
+        added=size.names_added(cut.removed),
+        most=size.names,
+        left=size.names_left,
     )

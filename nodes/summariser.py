@@ -6,18 +6,16 @@ import logging
 
 from langchain_core.messages import AIMessage, AnyMessage
 
-from ..state.config import CompactionConfig
 from ..state.counting import count_text
 from ..state.cut import Cut
 from ..state.errors import SummaryRefused
 from ..state.extract import extract_summary
-from ..state.material import escaped, tags_in
 from ..state.outage import is_outage
 from ..state.overflow import classify_overflow
 from ..state.projection import ContextView
 from ..state.redaction import RedactionError, redacted
 from ..state.replacement import as_shown, eviction_of
-from ..state.templates import fill
+from ..state.summary_size import SummarySize
 from ..state.transcript import chunked, transcript, without_secrets
 from .models import (
     Model,
@@ -29,10 +27,11 @@ from .models import (
 )
 from .node import Run, Steps, io
 from .own_prompt import OwnPrompt
-from .summary_answers import bounded_summary, checked_summary
+from .summary_answers import checked_summary
+from .summary_task import SummaryTask
 from .tokens_used import TokensUsed
 
-__all__ = ["Summariser", "extracted_summary"]
+__all__ = ["Summariser", "extracted_summary", "messages_that_go"]
 
 log = logging.getLogger("longthread")
 
@@ -72,7 +71,7 @@ class Summariser:
         instructions: str | None = None,
         sent: ContextView | None = None,
     ) -> Steps[tuple[str, TokensUsed]]:
-        """Fold the messages that go into the previous summary, a chunk at a time.
+        """Add the messages that go to the previous summary, a chunk at a time.
 
         At once and in the agent's own prompt, where that is in the provider's cache.
 
@@ -90,36 +89,26 @@ class Summariser:
             SummaryRefused: It is blank, blocked, an error, or no shorter than what it replaces.
             RedactionError: The redactor failed: no text has gone to the model.
         """
-        config = view.policy.compaction or CompactionConfig()
         window = self.window or view.window
-        limit = min(_summary_limit(view), window // 4)
         redact = view.policy.redact
-        previous = redacted(redact, view.decisions.summary)
-        template = config.summary_prompt
-        if instructions and instructions.strip():
-            template = f"{template}\n\nAdditional instructions:\n{instructions.strip()}\n"
-        tags = tags_in(template)
-        summary, used = previous, TokensUsed()
-        model, kept = self.model, limit
-        if self.window is None:
-            kept = max(limit, view.budget.output_reserve)
-            model = clamped(model, view.overflow.get("reserve"))
-        room = window - limit - kept - count_text(template) - window // 20
+        summary = previous = redacted(redact, view.decisions.summary)
+        used = TokensUsed()
         texts: list[str] = yield io(_texts, view, cut)
+        task = SummaryTask.of(view, summary, cut.removed, window, instructions)
         if self.own is not None and sent is not None and self.own.applies(sent):
-            found = yield from self._continued(sent, cut, run, (template, limit, texts), used)
+            found = yield from self._continued(sent, cut, run, (task, texts), used)
             if found is not None:
                 return found, used
+        model, kept = self.model, task.most
+        if self.window is None:
+            kept = max(kept, view.budget.output_reserve)
+            model = clamped(model, view.overflow.get("reserve"))
+        room = window - task.most - kept - task.prompt_tokens - window // 20
         for chunk in chunked(texts, max(256, room)):
-            prompt = fill(
-                template,
-                messages=escaped(chunk, tags),
-                summary=escaped(summary, tags) or "(none)",
-                max_tokens=limit,
-            )
-            material = f"{summary}\n{chunk}"
-            text = yield from self._asked(model, prompt, run, (template, limit, material), used)
-            summary = bounded_summary(text, limit)
+            removed = min(cut.removed, count_text(chunk))
+            task = SummaryTask.of(view, summary, removed, window, instructions)
+            text = yield from self._asked(model, run, (task, chunk), used)
+            summary = task.joined(text)
         if count_text(summary) >= cut.removed + count_text(previous):
             raise SummaryRefused(
                 f"the summary takes {count_text(summary):,} tokens, no fewer than what it replaces"
@@ -127,32 +116,34 @@ class Summariser:
         return summary, used
 
     def _asked(
-        self, model: Model, prompt: str, run: Run, asked: tuple[str, int, str], used: TokensUsed
+        self, model: Model, run: Run, asked: tuple[SummaryTask, str], used: TokensUsed
     ) -> Steps[str]:
         """Ask for a summary; once more, for a shorter one, if it was cut off at its limit."""
-        template, limit, material = asked
+        task, chunk = asked
+        prompt = task.prompt(chunk)
+        material = f"{task.previous}\n{chunk}"
         answer = yield from auxiliary_answer(
             model, run, name="compaction", system=None, prompt=prompt
         )
         used.add(answer)
         if stop_reason_of(answer) == "cut":
-            shorter = f"{prompt}\n\n{_SHORTER.format(tokens=limit // 2)}"
+            shorter = f"{prompt}\n\n{_SHORTER.format(tokens=task.limit // 2)}"
             try:
                 again = yield from auxiliary_answer(
                     model, run, name="compaction", system=None, prompt=shorter
                 )
                 used.add(again)
-                return checked_summary(again, template, material)
+                return checked_summary(again, task.template, material)
             except Exception as error:
                 log.warning("no shorter summary: %s", error)
-        return checked_summary(answer, template, material)
+        return checked_summary(answer, task.template, material)
 
     def _continued(
         self,
         sent: ContextView,
         cut: Cut,
         run: Run,
-        asked: tuple[str, int, list[str]],
+        asked: tuple[SummaryTask, list[str]],
         used: TokensUsed,
     ) -> Steps[str | None]:
         """Ask in the agent's own prompt; None if that gives no summary, and it is to be asked for
@@ -161,8 +152,8 @@ class Summariser:
         A model that goes on with the conversation instead, or calls a tool, has not understood.
         """
         assert self.own is not None
-        template, limit, texts = asked
-        request = self.own.request(sent, cut, template, limit)
+        task, texts = asked
+        request = self.own.request(sent, cut, task.template, task.limit)
         if request is None:
             return None
         config = auxiliary_config(run, "compaction")
@@ -176,13 +167,12 @@ class Summariser:
         used.add(answer)
         if answer.tool_calls or answer.invalid_tool_calls or stop_reason_of(answer) is not None:
             return None
-        previous = sent.decisions.summary
         try:
-            text = checked_summary(answer, template, "\n".join([previous, *texts]))
+            text = checked_summary(answer, task.template, "\n".join([task.previous, *texts]))
         except SummaryRefused:
             return None
-        summary = bounded_summary(text, limit)
-        fits = count_text(summary) < cut.removed + count_text(previous)
+        summary = task.joined(text)
+        fits = count_text(summary) < cut.removed + count_text(task.previous)
         return summary if fits else None
 
 
@@ -191,14 +181,14 @@ def extracted_summary(view: ContextView, cut: Cut) -> str:
     redact = view.policy.redact
     try:
         previous = redacted(redact, view.decisions.summary)
-        goes = _messages_that_go(view, cut)
+        goes = messages_that_go(view, cut)
     except RedactionError as error:
         log.warning("nothing of the messages that go is kept in view: %s", error)
         return f"[{cut.size} earlier messages are not shown: they could not be summarised.]"
-    return extract_summary(previous, goes, _summary_limit(view))
+    return extract_summary(previous, goes, SummarySize.of(view).text)
 
 
-def _messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
+def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
     """Return the messages before a cut, unmasked: what was really said is what counts.
 
     Secrets go before long texts are cut short: half a secret is not recognised.
@@ -217,10 +207,4 @@ def _messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
 
 def _texts(view: ContextView, cut: Cut) -> list[str]:
     redact = view.policy.redact
-    return [transcript(message, redact=redact) for message in _messages_that_go(view, cut)]
-
-
-def _summary_limit(view: ContextView) -> int:
-    """Return the bound on the summary in tokens: as configured, or less in a small window."""
-    config = view.policy.compaction or CompactionConfig()
-    return max(64, min(config.max_summary_tokens, view.budget.conversation // 4))
+    return [transcript(message, redact=redact) for message in messages_that_go(view, cut)]

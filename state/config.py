@@ -15,7 +15,7 @@ from pydantic import Field, InstanceOf, field_validator, model_validator
 
 from .config_model import ConfigModel
 from .memory_config import LONGEST, FlushTrigger, MemoryConfig
-from .prompts import DEFAULT_SUMMARY_PROMPT
+from .prompts import DEFAULT_ADDITION_PROMPT, DEFAULT_SUMMARY_PROMPT
 
 __all__ = [
     "CompactionConfig",
@@ -138,18 +138,27 @@ class CompactionConfig(ConfigModel):
             leaves for the conversation.
         threshold: Asked when the whole request takes more than this share of the context window.
         keep_messages: Messages kept when `keep_tokens` is 0.
-        keep_tokens: Tokens kept; -1: a quarter of the conversation's budget, 2,000 to 8,000; 0:
+        payback: Asked also when holding the messages that would go has cost this many times what
+            the compaction costs, at the prices of a provider's cache; 0: never for that. Not while
+            the conversation takes less than a quarter of the window.
+        keep_tokens: Tokens kept; -1: an eighth of the conversation's budget, 1,000 to 8,000; 0:
             count messages instead. Never more than half of the budget.
         min_progress: Compaction is due only if it would remove at least this share of the
             conversation's tokens. Above the request limit any progress counts.
         flush_before_compact: Extract long-term facts from what is about to be summarised.
         summary_prompt: Prompt of the summariser. Must contain `{messages}`; `{summary}` is
             replaced by the previous summary, `{max_tokens}` by the bound on its length.
+        addition_prompt: Prompt for what is to be added to the summary, with the same placeholders:
+            a summary is added to until it is full, and only then written anew by `summary_prompt`,
+            shorter. None, or a `summary_prompt` of your own without one: written anew every time.
         model: Model that writes the summary; None: the agent's own.
         cached_prompt: Whether the agent's own model is asked at the end of the agent's own prompt,
             where the provider has just read that from its cache: a tenth of the price of reading
             the messages anew.
-        max_summary_tokens: Bound on the summary, however often it is updated.
+        max_summary_tokens: Bound on the summary's text, however often it is added to. In a small
+            window an eighth of the conversation's budget.
+        max_names_tokens: Bound on the identifiers that stand beside it, copied by code because the
+            text does not mention them; -1: a twelfth of the conversation's budget; 0: none.
         truncate_args: When long arguments of older calls are cut short; None: never.
         max_failures: After this many attempts in a row that came to nothing, compaction waits
             until the conversation has grown by a tenth.
@@ -159,23 +168,33 @@ class CompactionConfig(ConfigModel):
     trigger_messages: int = Field(default=50, ge=0)
     trigger_tokens: int = Field(default=0, ge=0)
     threshold: float = Field(default=0.85, ge=0.1, le=1.0)
+    payback: float = Field(default=1.0, ge=0)
     keep_messages: int = Field(default=20, ge=1)
     keep_tokens: int = Field(default=-1, ge=-1)
     min_progress: float = Field(default=0.5, ge=0, le=1)
     flush_before_compact: bool = True
     summary_prompt: str = DEFAULT_SUMMARY_PROMPT
+    addition_prompt: str | None = DEFAULT_ADDITION_PROMPT
     model: InstanceOf[BaseChatModel] | str | None = None
     cached_prompt: bool = True
     max_summary_tokens: int = Field(default=2_048, ge=64)
+    max_names_tokens: int = Field(default=-1, ge=-1)
     truncate_args: TruncateArgsConfig | None = None
     max_failures: int = Field(default=3, ge=1)
 
-    @field_validator("summary_prompt")
+    @field_validator("summary_prompt", "addition_prompt")
     @classmethod
-    def _has_placeholder(cls, value: str) -> str:
-        if "{messages}" not in value:
+    def _has_placeholder(cls, value: str | None) -> str | None:
+        if value is not None and "{messages}" not in value:
             raise ValueError("must contain the placeholder {messages}")
         return value
+
+    @property
+    def adding(self) -> str | None:
+        """The prompt for additions, or None if the summary is written anew every time."""
+        own = self.summary_prompt != DEFAULT_SUMMARY_PROMPT
+        ours = self.addition_prompt == DEFAULT_ADDITION_PROMPT
+        return None if own and ours else self.addition_prompt
 
 
 class RollingCompactionConfig(ConfigModel):

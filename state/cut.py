@@ -10,6 +10,7 @@ from itertools import accumulate
 from langchain_core.messages import ToolMessage
 
 from .config import CompactionConfig
+from .payback import compaction_pays
 from .projection import ContextView
 
 __all__ = [
@@ -51,8 +52,9 @@ def compaction_due(view: ContextView) -> Cut | None:
     """Return the cut to make now, or None if compaction is not due.
 
     It is asked for by the number of messages since the last cut, by the tokens of the
-    conversation, or by the share of the window that the request takes. It is due if the cut makes
-    enough progress; above the request limit any progress is enough, and no pause is kept.
+    conversation, by the share of the window that the request takes, or by what it has cost to hold
+    what would go. It is due if the cut makes enough progress; above the request limit any progress
+    is enough, and no pause is kept.
     """
     config = view.policy.compaction
     if config is None or not config.enabled:
@@ -66,11 +68,13 @@ def compaction_due(view: ContextView) -> Cut | None:
         or conversation >= (config.trigger_tokens or budget.conversation)
         or view.tokens > config.threshold * view.window
     )
-    if not asked or budget.conversation <= 0 or (paused(view) and not above):
+    if budget.conversation <= 0 or (paused(view) and not above):
         return None
     keep = _first_kept(view, config)
     needed = FRAME_TOKENS if above else config.min_progress * view.body.total
     if view.body.sums[keep] < needed:
+        return None
+    if not asked and not compaction_pays(view, config, keep):
         return None
     cut = choose_cut(view, keep)
     return cut if cut is not None and cut.removed >= needed else None

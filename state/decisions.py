@@ -14,6 +14,7 @@ from typing import Any, NotRequired, cast
 from typing_extensions import TypedDict
 
 from .journal import Journal
+from .names import Names, with_names
 
 __all__ = [
     "Compaction",
@@ -50,6 +51,7 @@ class Compaction(TypedDict, total=False):
 
     Keys:
         summary: What the model sees instead of the messages before the cut.
+        names: Lines of names that stand in it, each after so many characters of the summary.
         size: Journal messages covered, system messages not counted.
         through: Id of the last message covered.
         human: Id of the newest human message then. If the cut has passed it, it is shown again.
@@ -60,6 +62,7 @@ class Compaction(TypedDict, total=False):
     """
 
     summary: str
+    names: list[tuple[int, str]]
     size: int
     through: str
     human: str | None
@@ -195,7 +198,8 @@ class Decisions:
         masked: Tool results before this position may show the placeholder.
         shed: Attachments and results before this position are left out.
         arguments: Long arguments of calls before this position are cut short.
-        summary: The summary, or "" without one.
+        summary: The summary as it was written, or "" without one.
+        names: Lines of names to be shown in it, each after so many characters.
         size: Messages that the summary covers.
         generation: Number of compactions committed.
         again: Position of the human message that is shown again after the reference, or None.
@@ -209,6 +213,7 @@ class Decisions:
     shed: int
     arguments: int
     summary: str
+    names: Names
     size: int
     generation: int
     again: int | None
@@ -234,6 +239,7 @@ class Decisions:
                 positions.get("arguments_truncated_through"),
             ),
             summary=record.get("summary", "") if cut else "",
+            names=tuple((at, line) for at, line in record.get("names", ())) if cut else (),
             size=record.get("size", 0) if cut else 0,
             generation=record.get("generation", 0),
             again=_shown_again(journal, cut, record.get("human")) if cut else None,
@@ -241,6 +247,11 @@ class Decisions:
             memory=memory["memory"] if memory else "",
             further=memory["further"] if memory else "",
         )
+
+    @property
+    def shown_summary(self) -> str:
+        """The summary as the model sees it: with the names."""
+        return with_names(self.summary, self.names)
 
 
 def after(journal: Journal, message_id: str | None, recorded: int | None = None) -> int:

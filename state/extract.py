@@ -6,26 +6,16 @@ figures.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
 from .counting import count_text, text_of
+from .identifiers import identifiers_in
 from .text import clip_end
 
 __all__ = ["extract_summary"]
 
-_IDENTIFIER = re.compile(
-    r"""
-      [\w.+-]+@[\w-]+\.[\w.]+                  # an address
-    | (?:[\w.-]*/)+[\w.-]+                     # a path
-    | \b[A-Za-z_]\w*(?:\.\w+)+\b               # a.dotted.name
-    | \b(?=[\w-]*\d)\w+(?:-\w+)*\b              # anything with a digit, hyphens included
-    | \b[A-Za-z]\w*_\w+\b                      # a snake_case name
-    """,
-    re.VERBOSE,
-)
 _LINE = 240
 
 
@@ -46,9 +36,9 @@ def extract_summary(previous: str, messages: Sequence[AnyMessage], max_tokens: i
         "## Earlier": [line for line in previous.splitlines() if line.strip()],
         "## Requests": [f"- {line}" for line in requests if line],
         "## Course": [f"- {line}" for line in course if line],
-        "## Identifiers": [", ".join(_identifiers(messages))],
+        "## Identifiers": [word for word in (", ".join(identifiers_in(messages)),) if word],
     }
-    share = max(16, max_tokens // len(sections))
+    share = max(16, max_tokens // max(1, sum(map(bool, sections.values()))))
     parts = []
     for title, lines in sections.items():
         kept = _newest(lines, share - count_text(title) - 2)
@@ -66,21 +56,6 @@ def _line(message: AnyMessage) -> str:
         calls = ", ".join(call["name"] for call in message.tool_calls)
         text = f"{text} [{calls}]" if text else f"[{calls}]"
     return clip_end(text, _LINE)
-
-
-def _identifiers(messages: Iterable[AnyMessage]) -> list[str]:
-    """Return the identifiers in the messages, the most recently used first."""
-    found: dict[str, None] = {}
-    for message in messages:
-        text = text_of(message.content)
-        if isinstance(message, AIMessage):
-            text = " ".join((text, *(str(call["args"]) for call in message.tool_calls)))
-        for match in _IDENTIFIER.finditer(text):
-            word = match.group()
-            if 3 <= len(word) <= 80:
-                found.pop(word, None)
-                found[word] = None
-    return list(reversed(found))
 
 
 def _newest(lines: Sequence[str], max_tokens: int) -> list[str]:

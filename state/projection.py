@@ -97,7 +97,7 @@ class ContextView:
         if not self.policy.memory_in_system:
             items.insert(0, decisions.memory)
         shown = "\n".join(item for item in items if item)
-        return reference_message(shown, decisions.summary, decisions.size)
+        return reference_message(shown, decisions.shown_summary, decisions.size)
 
     @cached_property
     def again(self) -> AnyMessage | None:
@@ -127,7 +127,8 @@ class ContextView:
         `system`, `tools`, `reference`, `summary` and `messages` add up to the request; what masks
         and evictions keep out of it stands in `body.masked` and `body.evicted`.
         """
-        summary = count_text(self.decisions.summary) if self.decisions.summary else 0
+        shown = self.decisions.shown_summary
+        summary = count_text(shown) if shown else 0
         reference = count_message(self.reference) if self.reference else 0
         system = count_message(self.system) if self.system else 0
         if self.prompt is None and callable(self.policy.system):
@@ -189,7 +190,7 @@ class ContextView:
             decisions.shed,
             decisions.generation,
             decisions.again,
-            digest(decisions.summary),
+            digest(decisions.shown_summary),
             digest(decisions.memory),
             digest(decisions.further),
             digest(text_of(self.system.content)) if self.system else "",

@@ -5,15 +5,18 @@ Placeholders are filled by plain replacement of their exact text: `50% of` and `
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_CONSOLIDATION_PROMPT", "DEFAULT_FLUSH_PROMPT", "DEFAULT_SUMMARY_PROMPT"]
+__all__ = [
+    "DEFAULT_ADDITION_PROMPT",
+    "DEFAULT_CONSOLIDATION_PROMPT",
+    "DEFAULT_FLUSH_PROMPT",
+    "DEFAULT_SUMMARY_PROMPT",
+]
 
-DEFAULT_SUMMARY_PROMPT = """\
+_SUMMARY = """\
 You keep the running summary of a long conversation between a user and an agent that uses tools. The
 messages below are about to leave the agent's context; your summary is all it will have of them.
 
-Update the previous summary with the new messages. Do not start over: whatever in the previous
-summary is still true and still needed stays, what has changed is corrected, what is finished
-becomes one line.
+%s
 
 Write these sections, leaving out the empty ones:
 ## Intent
@@ -40,6 +43,22 @@ Write facts, not narration. No greeting, no comment on the task. At most {max_to
 {messages}
 </messages>
 """
+
+DEFAULT_SUMMARY_PROMPT = (
+    _SUMMARY
+    % """\
+Update the previous summary with the new messages. Do not start over: whatever in the previous
+summary is still true and still needed stays, what has changed is corrected, what is finished
+becomes one line."""
+)
+
+DEFAULT_ADDITION_PROMPT = (
+    _SUMMARY
+    % """\
+Write what the new messages add to the previous summary, and nothing else: it stays as it is, and
+your text is put after it. Do not repeat it. What has changed since is said as it is now; what is
+finished takes one line."""
+)
 
 DEFAULT_FLUSH_PROMPT = """\
 You extract what is worth remembering from a conversation, for an agent that will read it weeks

@@ -84,9 +84,11 @@ def reference_message(items: str, summary: str, size: int) -> HumanMessage | Non
     if items:
         parts.append(items)
     if summary:
+        # How many messages it covers follows it: what stands before the end of a summary that is
+        # added to must stay as it is, or the provider reads all of it anew.
         parts.append(
-            f'<conversation_summary messages="{size}">\n'
-            f"{_escaped(summary)}\n</conversation_summary>"
+            f"<conversation_summary>\n{_escaped(summary)}\n</conversation_summary>\n"
+            f"The summary stands for the first {size:,} messages of the conversation."
         )
     parts.append(f"</{_FRAME}>")
     return HumanMessage(well_formed("\n".join(parts)), id=REFERENCE_ID)

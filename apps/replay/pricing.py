@@ -1,7 +1,8 @@
 """What a series of requests costs when the provider caches prefixes.
 
-A request's prefix that equals the previous request's is read from the cache, whole messages only;
-a prefix below 1,024 tokens is not cached by any provider.
+A request's prefix that equals the previous request's is read from the cache: messages that are the
+same, and of the first that differs its beginning, in steps of 128 tokens, as providers do it that
+cache by themselves. A prefix below 1,024 tokens is not cached by any.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from typing import cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
-from ...state.counting import count_message
+from ...state.counting import count_message, count_text, text_of
+from ...state.payback import CACHED, NEW, OUTPUT
 
 __all__ = ["Priced", "Prices", "PromptMeter"]
+
+
+_STEP = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +33,9 @@ class Prices:
         cacheable: Tokens from which on a prefix is cached.
     """
 
-    cached: float = 0.1
-    new: float = 1.25
-    output: float = 5.0
+    cached: float = CACHED
+    new: float = NEW
+    output: float = OUTPUT
     cacheable: int = 1_024
 
     def cost(self, *, cached: int, new: int, output: int) -> float:
@@ -85,7 +90,7 @@ class PromptMeter:
         same = self._same(request)
         shared = self._tokens[:same]
         rest = [_count(message) for message in request[same:]]
-        prefix = self.tools + sum(shared) if self._asked else 0
+        prefix = self.tools + sum(shared) + self._begun(request, same) if self._asked else 0
         cached = prefix if prefix >= self.prices.cacheable else 0
         tokens = self.tools + sum(shared) + sum(rest)
         self._messages, self._tokens, self._asked = list(request), shared + rest, True
@@ -110,6 +115,18 @@ class PromptMeter:
                 break
             same += 1
         return same
+
+    def _begun(self, request: Sequence[BaseMessage], same: int) -> int:
+        """Return the tokens that the first message that differs has in common with its like."""
+        if same >= min(len(request), len(self._messages)):
+            return 0
+        before, now = self._messages[same], request[same]
+        if before.type != now.type:
+            return 0
+        text, other = text_of(now.content), text_of(before.content)
+        pairs = enumerate(zip(text, other, strict=False))
+        common = next((at for at, (a, b) in pairs if a != b), min(len(text), len(other)))
+        return count_text(text[:common]) // _STEP * _STEP
 
     def _priced(self, tokens: int, cached: int, answer: BaseMessage) -> Priced:
         output = _count(answer)

@@ -24,6 +24,7 @@ from ...graphs.scripted import ScriptedModel
 from ...nodes.own_prompt import ASIDE
 from ...state.counting import text_of
 from ...state.extract import extract_summary
+from ...state.prompts import DEFAULT_ADDITION_PROMPT
 from ...state.reference import REFERENCE_ID
 
 __all__ = [
@@ -35,12 +36,11 @@ __all__ = [
 ]
 
 _TAG = "longthread:compaction"
+_ADDS = DEFAULT_ADDITION_PROMPT.split("\n\n")[1]
 _BOUND = re.compile(r"[Aa]t most ([\d,]+) tokens")
 _PREVIOUS = re.compile(r"<previous_summary>\n(.*?)\n</previous_summary>", re.DOTALL)
 _MESSAGES = re.compile(r"<messages>\n(.*)\n</messages>", re.DOTALL)
-_SHOWN_SUMMARY = re.compile(
-    r"<conversation_summary[^>]*>\n(.*)\n</conversation_summary>", re.DOTALL
-)
+_SHOWN_SUMMARY = re.compile(r"<conversation_summary>\n(.*)\n</conversation_summary>", re.DOTALL)
 _ROLE = re.compile(r"^\[(user|assistant|system|tool(?: ([^\]\n]*))?)\]$", re.MULTILINE)
 _CALL = re.compile(r"^\[calls (\S+) (.*)\]$", re.MULTILINE)
 
@@ -69,14 +69,16 @@ def extractive_answer(max_tokens: int) -> Callable[[list[BaseMessage]], str]:
         limit = int(bound[1].replace(",", "")) if bound else max_tokens
         previous = _PREVIOUS.search(prompt)
         summary = previous[1] if previous and previous[1] != "(none)" else ""
+        adds = _ADDS in prompt
         # What follows the previous summary: that may speak of messages itself.
         shown = _MESSAGES.search(prompt, previous.end() if previous else 0)
         if is_aside(request):
             # The agent's own prompt, and what of it is hidden: in its place, as if it were shown.
             summary, before = _opened(request[:-1])
             hidden = _messages(shown[1]) if shown else []
-            return extract_summary(summary, [*hidden[1:], *before], limit)
-        return extract_summary(summary, _messages(shown[1] if shown else prompt), limit)
+            return extract_summary("" if adds else summary, [*hidden[1:], *before], limit)
+        messages = _messages(shown[1] if shown else prompt)
+        return extract_summary("" if adds else summary, messages, limit)
 
     return answer
 

@@ -1,0 +1,95 @@
+"""What a summariser is asked for: an addition to the summary, or all of it anew."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..state.config import CompactionConfig
+from ..state.counting import count_text
+from ..state.material import escaped, tags_in
+from ..state.projection import ContextView
+from ..state.summary_size import SummarySize
+from ..state.templates import fill
+from .summary_answers import bounded_summary
+
+__all__ = ["SummaryTask"]
+
+_BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
+_OVER = 3  # models overshoot what they are asked for: a good addition is not cut up for that
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """One request for a summary.
+
+    Attributes:
+        template: The prompt.
+        previous: The summary so far, or "".
+        limit: The bound that the prompt names, in tokens.
+        most: What an answer is cut to.
+        adds: Whether the answer is put after the summary so far, instead of replacing it.
+    """
+
+    template: str
+    previous: str
+    limit: int
+    most: int
+    adds: bool
+
+    @classmethod
+    def of(
+        cls,
+        view: ContextView,
+        previous: str,
+        removed: int,
+        window: int,
+        instructions: str | None = None,
+    ) -> SummaryTask:
+        """Ask for an addition as long as one fits, then for all of it, shorter.
+
+        Args:
+            view: The projection.
+            previous: The summary so far, or "".
+            removed: Tokens of the messages that go.
+            window: Of the summariser, in tokens.
+            instructions: Added to the prompt; what they ask for holds for the whole summary.
+        """
+        config = view.policy.compaction or CompactionConfig()
+        size = SummarySize.of(view)
+        asked = instructions.strip() if instructions else ""
+        adding = None if asked else config.adding
+        if adding is not None:
+            addition = min(size.addition(removed), window // 4)
+            left = size.text - count_text(previous)
+            if left >= addition:
+                return cls(adding, previous, addition, min(left, addition * _OVER), adds=True)
+        template = config.summary_prompt
+        if asked:
+            template = f"{template}\n\nAdditional instructions:\n{asked}\n"
+        limit = min(size.text if adding is None else size.rewritten, window // 4)
+        return cls(template, previous, limit, limit, adds=False)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Tokens of the prompt without summary and messages."""
+        return count_text(self.template)
+
+    def prompt(self, chunk: str) -> str:
+        """Return the prompt with its material."""
+        tags = tags_in(self.template)
+        return fill(
+            self.template,
+            messages=escaped(chunk, tags),
+            summary=escaped(self.previous, tags) or "(none)",
+            max_tokens=self.limit,
+        )
+
+    def joined(self, text: str) -> str:
+        """Return the summary with a new text in it, within its bound."""
+        text = bounded_summary(text, self.most)
+        if not self.adds:
+            return text
+        # Parts are told apart by the blank line between them.
+        text = _BLANK_LINES.sub("\n", text)
+        return f"{self.previous}\n\n{text}" if self.previous else text
