@@ -43,7 +43,7 @@ def _answer(messages: list[BaseMessage]) -> AIMessage:
     last = messages[-1]
     if "<previous_summary>" in str(last.content):
         said = str(last.content).partition("<messages>")[2].strip()
-        return AIMessage(f"## Facts\nThe conversation began like this: {said[:200]}")
+        return AIMessage(f"## Facts\nThis was said: {said[:200]}")
     if isinstance(last, HumanMessage) and "time" in str(last.content).lower():
         return AIMessage("", tool_calls=[{"name": "clock", "args": {}, "id": f"clock-{last.id}"}])
     if isinstance(last, ToolMessage):

@@ -1,8 +1,9 @@
 """Explicit markers for providers that cache a prompt's prefix only where they are told to.
 
 Anthropic reads a prefix from its cache up to a marked block, and looks back a little from it. So
-the stable places are marked: the system prompt, the reference material, the end of what the last
-request already had, and the end of this one. Others cache by themselves and get no markers.
+the stable places are marked: the system prompt, the reference material up to the end of the summary
+(a block for each of its parts, so that one that was added to begins as it did), the end of what the
+last request already had, and the end of this one. Others cache by themselves and get no markers.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
+
+from ..state.reference import REFERENCE_ID, reference_blocks
 
 __all__ = ["with_cache_hints"]
 
@@ -39,7 +42,12 @@ def _marked(message: AnyMessage) -> AnyMessage:
     if isinstance(message.content, str):
         if not message.content.strip():
             return message
-        content = [{"type": "text", "text": message.content, "cache_control": _MARKER}]
+        blocks, after = [message.content], ""
+        if message.id == REFERENCE_ID:
+            blocks, after = reference_blocks(message.content)
+        content = [_text(block) for block in blocks]
+        content[-1]["cache_control"] = _MARKER
+        content += [_text(after)] if after else []
         return message.model_copy(update={"content": content})
     content = list(message.content)
     block = content[-1] if content else None
@@ -49,3 +57,7 @@ def _marked(message: AnyMessage) -> AnyMessage:
         return message
     content[-1] = {**block, "cache_control": _MARKER}
     return message.model_copy(update={"content": content})
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}

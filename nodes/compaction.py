@@ -11,6 +11,7 @@ from typing import Any, Literal
 from langgraph.types import Overwrite
 
 from ..state.config import CompactionConfig
+from ..state.counting import count_text
 from ..state.cut import Cut, choose_cut, compaction_due, paused
 from ..state.decisions import Compaction, newest_human
 from ..state.errors import SummaryRefused
@@ -212,6 +213,8 @@ def _record(view: ContextView, cut: Cut, summary: str) -> Compaction:
 def _names(view: ContextView, cut: Cut, summary: str) -> list[tuple[int, str]]:
     """Return the names that stand beside the summary; none if they cannot be redacted."""
     size, before = SummarySize.of(view), view.decisions
+    saved = cut.removed + count_text(before.shown_summary) - count_text(summary)
+    room = max(0, saved // 4)  # for nobody's sake may a summary become longer than what it replaces
     try:
         words = names_in(messages_that_go(view, cut))
     except RedactionError:
@@ -220,7 +223,7 @@ def _names(view: ContextView, cut: Cut, summary: str) -> list[tuple[int, str]]:
         words,
         before=(before.summary, before.names),
         summary=summary,
-        added=size.names_added(cut.removed),
+        added=min(room, size.names_added(cut.removed)),
         most=size.names,
-        left=size.names_left,
+        left=min(room, size.names_left),
     )

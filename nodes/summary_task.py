@@ -16,7 +16,6 @@ from .summary_answers import bounded_summary
 __all__ = ["SummaryTask"]
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
-_OVER = 3  # models overshoot what they are asked for: a good addition is not cut up for that
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class SummaryTask:
         limit: The bound that the prompt names, in tokens.
         most: What an answer is cut to.
         adds: Whether the answer is put after the summary so far, instead of replacing it.
+        instructions: What is asked for beyond the template; never a template itself.
     """
 
     template: str
@@ -36,6 +36,7 @@ class SummaryTask:
     limit: int
     most: int
     adds: bool
+    instructions: str = ""
 
     @classmethod
     def of(
@@ -63,33 +64,31 @@ class SummaryTask:
             addition = min(size.addition(removed), window // 4)
             left = size.text - count_text(previous)
             if left >= addition:
-                return cls(adding, previous, addition, min(left, addition * _OVER), adds=True)
-        template = config.summary_prompt
-        if asked:
-            template = f"{template}\n\nAdditional instructions:\n{asked}\n"
+                # Models overshoot what they are asked for: an addition is not cut up for that.
+                return cls(adding, previous, addition, left, adds=True)
         limit = min(size.text if adding is None else size.rewritten, window // 4)
-        return cls(template, previous, limit, limit, adds=False)
+        return cls(config.summary_prompt, previous, limit, limit, adds=False, instructions=asked)
 
     @property
     def prompt_tokens(self) -> int:
         """Tokens of the prompt without summary and messages."""
-        return count_text(self.template)
+        return count_text(self.template) + count_text(self.instructions)
 
     def prompt(self, chunk: str) -> str:
         """Return the prompt with its material."""
         tags = tags_in(self.template)
-        return fill(
+        prompt = fill(
             self.template,
             messages=escaped(chunk, tags),
             summary=escaped(self.previous, tags) or "(none)",
             max_tokens=self.limit,
         )
+        if not self.instructions:
+            return prompt
+        return f"{prompt}\n\nAdditional instructions:\n{self.instructions}\n"
 
     def joined(self, text: str) -> str:
         """Return the summary with a new text in it, within its bound."""
-        text = bounded_summary(text, self.most)
-        if not self.adds:
-            return text
         # Parts are told apart by the blank line between them.
-        text = _BLANK_LINES.sub("\n", text)
-        return f"{self.previous}\n\n{text}" if self.previous else text
+        text = bounded_summary(_BLANK_LINES.sub("\n", text), self.most)
+        return f"{self.previous}\n\n{text}" if self.adds and self.previous else text

@@ -157,6 +157,8 @@ class CompactionConfig(ConfigModel):
             the messages anew.
         max_summary_tokens: Bound on the summary's text, however often it is added to. In a small
             window an eighth of the conversation's budget.
+        tokens_per_added: An addition is asked for with at most one token for so many that go; 128
+            at least, a third of the bound at most.
         max_names_tokens: Bound on the identifiers that stand beside it, copied by code because the
             text does not mention them; -1: a twelfth of the conversation's budget; 0: none.
         truncate_args: When long arguments of older calls are cut short; None: never.
@@ -178,6 +180,7 @@ class CompactionConfig(ConfigModel):
     model: InstanceOf[BaseChatModel] | str | None = None
     cached_prompt: bool = True
     max_summary_tokens: int = Field(default=2_048, ge=64)
+    tokens_per_added: int = Field(default=30, ge=1)
     max_names_tokens: int = Field(default=-1, ge=-1)
     truncate_args: TruncateArgsConfig | None = None
     max_failures: int = Field(default=3, ge=1)

@@ -23,6 +23,7 @@ _IDENTIFIER = re.compile(
     """,
     re.VERBOSE,
 )
+_REDACTED = re.compile(r"\[redacted: [^\]\n]*\]")
 _SHORTEST, _LONGEST = 3, 80
 
 
@@ -54,7 +55,7 @@ def names_in(messages: Iterable[AnyMessage]) -> list[str]:
     shown: dict[str, None] = {}
     for message in messages:
         found: dict[str, None] = {}
-        _note(redact_secrets(_said(message)), found)
+        _note(_REDACTED.sub(" ", redact_secrets(_said(message))), found)
         for word in found:
             seen = isinstance(message, ToolMessage) and word not in named
             shown.pop(word, None)

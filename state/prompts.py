@@ -10,6 +10,7 @@ __all__ = [
     "DEFAULT_CONSOLIDATION_PROMPT",
     "DEFAULT_FLUSH_PROMPT",
     "DEFAULT_SUMMARY_PROMPT",
+    "asks_for_addition",
 ]
 
 _SUMMARY = """\
@@ -59,6 +60,12 @@ Write what the new messages add to the previous summary, and nothing else: it st
 your text is put after it. Do not repeat it. What has changed since is said as it is now; what is
 finished takes one line."""
 )
+
+
+def asks_for_addition(prompt: str) -> bool:
+    """Whether a request for a summary asks for what is to be added, by the default prompt."""
+    return DEFAULT_ADDITION_PROMPT.split("\n\n")[1] in prompt
+
 
 DEFAULT_FLUSH_PROMPT = """\
 You extract what is worth remembering from a conversation, for an agent that will read it weeks

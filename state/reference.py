@@ -20,6 +20,7 @@ __all__ = [
     "ReferenceItem",
     "digest",
     "memory_prompt",
+    "reference_blocks",
     "reference_message",
     "render_items",
     "render_note",
@@ -87,11 +88,34 @@ def reference_message(items: str, summary: str, size: int) -> HumanMessage | Non
         # How many messages it covers follows it: what stands before the end of a summary that is
         # added to must stay as it is, or the provider reads all of it anew.
         parts.append(
-            f"<conversation_summary>\n{_escaped(summary)}\n</conversation_summary>\n"
-            f"The summary stands for the first {size:,} messages of the conversation."
+            f"<conversation_summary>\n{_escaped(summary)}\n</conversation_summary>"
+            f" ({size} messages)"
         )
     parts.append(f"</{_FRAME}>")
     return HumanMessage(well_formed("\n".join(parts)), id=REFERENCE_ID)
+
+
+def reference_blocks(text: str) -> tuple[list[str], str]:
+    """Take the text of a reference message apart where a later one may go on differently.
+
+    A summary that has been added to begins with the same blocks as before.
+
+    Returns:
+        The blocks up to the end of the summary, one for each of its parts, and what follows it.
+        Without a summary one block, and nothing.
+    """
+    opening, tag, rest = text.partition("<conversation_summary>")
+    summary, closing, after = rest.rpartition("\n</conversation_summary>")
+    if not tag or not closing:
+        return [text], ""
+    first, *parts = summary.split("\n\n")
+    blocks = [opening + tag + first]
+    for part in parts:
+        if part.strip():
+            blocks.append(f"\n\n{part}")
+        else:  # no provider takes a block of nothing but space
+            blocks[-1] += f"\n\n{part}"
+    return blocks, closing + after
 
 
 @lru_cache(maxsize=256)

@@ -9,8 +9,7 @@ from .projection import ContextView
 
 __all__ = ["SummarySize"]
 
-_PER_TOKEN = 30  # tokens that go for one that is added
-_ADDED = (128, 512)
+_LEAST = 128  # tokens of an addition: less is no summary
 _NAMES = 2  # tokens of names for one of the addition
 _REWRITTEN = 0.4  # what is left of a full summary's text, and of its names, when it is written anew
 _NAMES_LEFT = 0.6
@@ -23,10 +22,12 @@ class SummarySize:
     Attributes:
         text: On what the model writes, all additions together.
         names: On the names that code adds to it.
+        condensed: Tokens that go for one that is added.
     """
 
     text: int
     names: int
+    condensed: int
 
     @classmethod
     def of(cls, view: ContextView) -> SummarySize:
@@ -34,14 +35,8 @@ class SummarySize:
         config = view.policy.compaction or CompactionConfig()
         budget = view.budget.conversation
         names = budget // 12 if config.max_names_tokens < 0 else config.max_names_tokens
-        return cls(
-            max(64, min(config.max_summary_tokens, budget // 8)), max(0, min(names, budget // 8))
-        )
-
-    @property
-    def whole(self) -> int:
-        """Bound on the summary."""
-        return self.text + self.names
+        text = max(64, min(config.max_summary_tokens, budget // 8))
+        return cls(text, max(0, min(names, budget // 8)), config.tokens_per_added)
 
     @property
     def rewritten(self) -> int:
@@ -55,8 +50,7 @@ class SummarySize:
 
     def addition(self, removed: int) -> int:
         """Return the bound on what is added for messages of that many tokens."""
-        least, most = _ADDED
-        return max(1, min(self.text // 3, most, max(least, removed // _PER_TOKEN)))
+        return min(self.text // 3, max(_LEAST, removed // self.condensed))
 
     def names_added(self, removed: int) -> int:
         """Return the bound on the names that are added with it."""

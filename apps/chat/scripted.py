@@ -63,7 +63,7 @@ def echo(messages: list[BaseMessage]) -> AIMessage | str:
     system = str(messages[0].text) if messages[0].type == "system" else ""
     if "<previous_summary>" in text:
         said = text.partition("<messages>")[2].strip()
-        return f"## Facts\nThe conversation began like this: {said[:200]}"
+        return f"## Facts\nThis was said: {said[:200]}"
     if "NO_REPLY" in system:
         return "NO_REPLY"
     if "MEMORY.md" in system:

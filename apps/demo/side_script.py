@@ -17,6 +17,7 @@ from ...state.prompts import (
     DEFAULT_CONSOLIDATION_PROMPT,
     DEFAULT_FLUSH_PROMPT,
     DEFAULT_SUMMARY_PROMPT,
+    asks_for_addition,
 )
 from ...stores.memory.ledger import ledger_date
 
@@ -58,8 +59,10 @@ def _facts(prompt: str) -> str:
 
 
 def _summary(prompt: str) -> str:
-    """The previous summary, brought up to date."""
+    """The previous summary, brought up to date, or what is to be added to it."""
     before, talk = _inside("previous_summary", prompt), _inside("messages", prompt)
+    if asks_for_addition(prompt):
+        before = ""
     intent = _REQUEST.findall(talk)[-1:] or _section(before, "Intent")
     files = _unique([*_section(before, "Files and resources"), *_EDITED.findall(talk)])
     sections = {

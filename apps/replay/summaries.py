@@ -24,7 +24,7 @@ from ...graphs.scripted import ScriptedModel
 from ...nodes.own_prompt import ASIDE
 from ...state.counting import text_of
 from ...state.extract import extract_summary
-from ...state.prompts import DEFAULT_ADDITION_PROMPT
+from ...state.prompts import asks_for_addition
 from ...state.reference import REFERENCE_ID
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
 ]
 
 _TAG = "longthread:compaction"
-_ADDS = DEFAULT_ADDITION_PROMPT.split("\n\n")[1]
 _BOUND = re.compile(r"[Aa]t most ([\d,]+) tokens")
 _PREVIOUS = re.compile(r"<previous_summary>\n(.*?)\n</previous_summary>", re.DOTALL)
 _MESSAGES = re.compile(r"<messages>\n(.*)\n</messages>", re.DOTALL)
@@ -69,7 +68,7 @@ def extractive_answer(max_tokens: int) -> Callable[[list[BaseMessage]], str]:
         limit = int(bound[1].replace(",", "")) if bound else max_tokens
         previous = _PREVIOUS.search(prompt)
         summary = previous[1] if previous and previous[1] != "(none)" else ""
-        adds = _ADDS in prompt
+        adds = asks_for_addition(prompt)
         # What follows the previous summary: that may speak of messages itself.
         shown = _MESSAGES.search(prompt, previous.end() if previous else 0)
         if is_aside(request):

@@ -21,7 +21,7 @@ LONG = " ".join(f"word{i}" for i in range(1_000))
 ANSWER = AIMessage("ok")
 
 
-def test_the_common_prefix_is_cached_whole_messages_only() -> None:
+def test_the_common_prefix_is_cached() -> None:
     meter = PromptMeter(tools=100)
     system, human = SystemMessage(LONG), HumanMessage("a")
     first = meter.measure([system, human], ANSWER)
@@ -31,6 +31,17 @@ def test_the_common_prefix_is_cached_whole_messages_only() -> None:
     assert second.new == count_message(HumanMessage("a changed one"))
     third = meter.measure([SystemMessage("b"), human], ANSWER)
     assert third.cached == 0, "100 tokens of tools alone are too few to be cached"
+
+
+def test_of_the_first_message_that_differs_the_beginning_is_cached_in_steps() -> None:
+    meter = PromptMeter(tools=2_000)
+    meter.measure([HumanMessage(f"{LONG} one"), AIMessage("b")], ANSWER)
+    again = meter.measure([HumanMessage(f"{LONG} two"), AIMessage("b")], ANSWER)
+    common = again.cached - 2_000
+    assert common % 128 == 0
+    assert 0 <= count_text(LONG) - common < 128 + 2
+    other = meter.measure([AIMessage(f"{LONG} two")], ANSWER)
+    assert other.cached == 2_000, "another kind of message has nothing in common with it"
 
 
 def test_a_request_that_shrinks_caches_only_what_stayed() -> None:

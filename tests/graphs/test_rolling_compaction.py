@@ -257,7 +257,7 @@ def test_both_compactions_share_one_record(tmp_path: Path) -> None:
     script.side["summary"] = "TWO"
     graph.invoke(say("go"), thread())
     record = graph.get_state(thread()).values["compaction"]
-    assert (record["summary"], record["generation"]) == ("TWO", 2)
+    assert (record["summary"], record["generation"]) == ("ONE\n\nTWO", 2)
     assert any("ONE" in str(request[-1].content) for request in script.asked["summary"][1:])
     view = view_context(graph.get_state(thread()).values, context_policy(graph))
     assert view.decisions.cut > 50

@@ -15,6 +15,7 @@ from longthread import create_agent_graph
 from longthread.graphs.scripted import ScriptedModel
 from longthread.nodes.cache_hints import with_cache_hints
 from longthread.state.counting import text_of
+from longthread.state.reference import reference_blocks, reference_message
 
 
 class Anthropic(ScriptedModel):
@@ -93,3 +94,28 @@ def test_at_most_four_markers_and_nothing_else_changes(given: list[Any], head: i
         assert type(after) is type(before)
         assert after.id == before.id
     assert all("cache_control" not in str(m.content) for m in request)
+
+
+def test_a_summary_that_was_added_to_begins_with_the_blocks_that_were_marked() -> None:
+    def sent(summary: str, size: int) -> list[Any]:
+        reference = reference_message("<item>Rules.\n\nMore.</item>", summary, size)
+        assert reference is not None
+        request = with_cache_hints([SystemMessage("s"), reference, HumanMessage("go")], 2)
+        content: Any = request[1].content
+        assert isinstance(content, list)
+        assert "".join(block["text"] for block in content) == reference.content
+        assert all(block["text"].strip() for block in content)
+        return content
+
+    first, second = sent("One.\n\nTwo.", 12), sent("One.\n\nTwo.\n\nThree.\n\n ", 20)
+    marks = [
+        [at for at, block in enumerate(c) if "cache_control" in block] for c in (first, second)
+    ]
+    assert marks == [[1], [2]], "at the end of the summary, once"
+    assert [b["text"] for b in second[:2]] == [b["text"] for b in first[:2]]
+
+
+def test_reference_material_without_a_summary_is_one_block() -> None:
+    reference = reference_message("<item>Rules.\n\nMore.</item>", "", 0)
+    assert reference is not None
+    assert reference_blocks(str(reference.content)) == ([reference.content], "")
