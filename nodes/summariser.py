@@ -99,11 +99,12 @@ class Summariser:
             found = yield from self._continued(sent, cut, run, (task, texts), used)
             if found is not None:
                 return found, used
-        model, kept = self.model, task.most
+        bound = SummarySize.of(view, window).text
+        model, kept = self.model, bound
         if self.window is None:
             kept = max(kept, view.budget.output_reserve)
             model = clamped(model, view.overflow.get("reserve"))
-        room = window - task.most - kept - task.prompt_tokens - window // 20
+        room = window - bound - kept - task.prompt_tokens - window // 20
         for chunk in chunked(texts, max(256, room)):
             removed = min(cut.removed, count_text(chunk))
             task = SummaryTask.of(view, summary, removed, window, instructions)

@@ -57,16 +57,16 @@ class SummaryTask:
             instructions: Added to the prompt; what they ask for holds for the whole summary.
         """
         config = view.policy.compaction or CompactionConfig()
-        size = SummarySize.of(view)
+        size = SummarySize.of(view, window)
         asked = instructions.strip() if instructions else ""
         adding = None if asked else config.adding
         if adding is not None:
-            addition = min(size.addition(removed), window // 4)
+            addition = size.addition(removed)
             left = size.text - count_text(previous)
             if left >= addition:
                 # Models overshoot what they are asked for: an addition is not cut up for that.
                 return cls(adding, previous, addition, left, adds=True)
-        limit = min(size.text if adding is None else size.rewritten, window // 4)
+        limit = size.text if adding is None else size.rewritten
         return cls(config.summary_prompt, previous, limit, limit, adds=False, instructions=asked)
 
     @property

@@ -30,18 +30,25 @@ class SummarySize:
     condensed: int
 
     @classmethod
-    def of(cls, view: ContextView) -> SummarySize:
-        """As configured, or less in a small window."""
+    def of(cls, view: ContextView, window: int | None = None) -> SummarySize:
+        """As configured, or less in a small window.
+
+        Args:
+            view: The projection.
+            window: The summariser's own context window: it reads the summary too. None: as large.
+        """
         config = view.policy.compaction or CompactionConfig()
         budget = view.budget.conversation
         names = budget // 12 if config.max_names_tokens < 0 else config.max_names_tokens
         text = max(64, min(config.max_summary_tokens, budget // 8))
+        if window is not None:
+            text = min(text, max(1, window // 4))
         return cls(text, max(0, min(names, budget // 8)), config.tokens_per_added)
 
     @property
     def rewritten(self) -> int:
         """Bound on a full summary's text when it is written anew: additions need room again."""
-        return max(64, int(self.text * _REWRITTEN))
+        return max(min(64, self.text), int(self.text * _REWRITTEN))
 
     @property
     def names_left(self) -> int:
@@ -50,7 +57,7 @@ class SummarySize:
 
     def addition(self, removed: int) -> int:
         """Return the bound on what is added for messages of that many tokens."""
-        return min(self.text // 3, max(_LEAST, removed // self.condensed))
+        return max(1, min(self.text // 3, max(_LEAST, removed // self.condensed)))
 
     def names_added(self, removed: int) -> int:
         """Return the bound on the names that are added with it."""

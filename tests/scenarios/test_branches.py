@@ -116,7 +116,10 @@ def test_two_branches_that_both_compact_have_each_their_own_summary(branches: Br
         compact_thread(graph, right)
         ends = [newest, graph.get_state(thread()).config]
     summaries = [branches.values(end)["compaction"] for end in ends]
-    assert [s["summary"] for s in summaries] == ["Summary 3.", "Summary 4."]
+    assert [s["summary"] for s in summaries] == [
+        "Summary 1.\n\nSummary 3.",
+        "Summary 2.\n\nSummary 4.",
+    ]
     assert [s["generation"] for s in summaries] == [2, 2]
     assert branches.values(left)["compaction"]["summary"] == "Summary 1."
     assert contents(branches.values(ends[0])["messages"])[4] == "left 1"

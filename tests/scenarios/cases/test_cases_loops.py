@@ -132,7 +132,7 @@ def test_tokens_that_only_the_provider_counts_do_not_compact_every_step(tmp_path
 
     script = Scripted(model)
     agent(script, tmp_path, context_window=8_000, memory=None).invoke(say("go"), thread())
-    assert len(script.asked["summary"]) <= 3
+    assert len(script.asked["summary"]) <= 10  # six steps and more between them
 
 
 def test_masking_that_frees_nothing_is_not_repeated(tmp_path: Path) -> None:
@@ -155,7 +155,8 @@ def test_the_recursion_limit_leaves_a_thread_that_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_huge_question_of_an_earlier_call_does_not_stay_in_the_way(tmp_path: Path) -> None:
-    script = Scripted(*(calls(f"c{i}", name="page") for i in range(8)), "done")
+    pages = [calls(f"c{i}", name="page") for i in range(16)]
+    script = Scripted(*pages[:8], "done", *pages[8:], "done")
     options: dict[str, Any] = {"eviction": None, "memory": None, "context_window": 6_000}
     graph = agent(script, tmp_path, [page], **options)
     graph.invoke(say("paste " * 3_000), thread())
