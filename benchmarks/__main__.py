@@ -88,6 +88,12 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
     parser.add_argument(
         "--all-settings", action="store_true", help="also the peers' settings that were dearer"
     )
+    parser.add_argument(
+        "--peer-summary-tokens",
+        type=int,
+        metavar="N",
+        help="room for a peer's summary; default: as much as one of ours may take",
+    )
     parser.add_argument("--tiny", action="store_true", help=argparse.SUPPRESS)
     read = parser.parse_args(given)
     if unknown := [part for part in read.parts if part not in PARTS]:
@@ -102,6 +108,7 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
         full=read.full,
         tiny=read.tiny,
         all_settings=read.all_settings,
+        peer_summary_tokens=read.peer_summary_tokens,
         out=read.out,
     )
     return options, read.parts or list(PARTS), read.plot

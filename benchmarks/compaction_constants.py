@@ -4,8 +4,8 @@
 
 One field of `CompactionConfig` is changed at a time; the first line has the defaults. Sessions,
 figures and arguments are those of `masking_constants`; the window is a quarter of the session. The
-summaries are extracts that fill the room they are given, so `max_summary_tokens` weighs more here
-than with a model that stops when it has said what there is to say.
+summaries are extracts that fill the room they are given, so what bounds them weighs more here than
+with a model that stops when it has said what there is to say.
 """
 
 from __future__ import annotations
@@ -22,14 +22,23 @@ from .cost_table import Setting, add_arguments, cases, print_costs, print_facts
 
 __all__ = ["main", "settings"]
 
-VALUES: dict[str, tuple[float, ...]] = {
-    "min_progress": (0.1, 0.25, 0.4, 0.5, 0.6, 0.75),
-    "keep_tokens": (1_000, 2_000, 4_000, 8_000),
-    "trigger_messages": (0, 50, 100, 200),
+VALUES: dict[str, tuple[float | None, ...]] = {
+    "addition_prompt": (None,),
+    "tokens_per_added": (10, 20, 45),
+    "max_names_tokens": (0, 300, 3_000),
+    "payback": (0, 0.5, 2),
+    "min_progress": (0.1, 0.25, 0.6, 0.75),
+    "keep_tokens": (1_000, 3_000, 6_000),
+    "trigger_messages": (0, 25, 100),
     "max_summary_tokens": (512, 1_024),
     "threshold": (0.5, 0.7, 1.0),
+    "cached_prompt": (False,),
 }
-FEW = {"min_progress": (0.1, 0.5), "keep_tokens": (2_000,), "trigger_messages": (0,)}
+FEW: dict[str, tuple[float | None, ...]] = {
+    "addition_prompt": (None,),
+    "payback": (0,),
+    "keep_tokens": (3_000,),
+}
 
 
 def settings(*, full: bool) -> list[Setting]:
@@ -40,7 +49,7 @@ def settings(*, full: bool) -> list[Setting]:
             if CompactionConfig.model_fields[name].default != value:
                 changed: dict[str, Any] = {name: value}
                 compaction = CompactionConfig(**changed)
-                found.append(Setting(f"{name}={value:g}", compaction=compaction))
+                found.append(Setting(f"{name}={value}", compaction=compaction))
     return found
 
 

@@ -7,7 +7,8 @@ same room for a summary, and the same count of tokens, which the peers also deci
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -31,14 +32,15 @@ class Contestant:
     Attributes:
         name: What the line is called.
         setting: How it is set up.
-        play: Plays a session in a window and says what it costs.
+        play: Plays a session in a window and says what it costs; of a peer, with another room for
+            its summaries if `summary_tokens` says so.
         counted: Whether it counts as a peer to be held against; a setting that loses the
             conversation does not.
     """
 
     name: str
     setting: str
-    play: Callable[[Session, int], Cost]
+    play: Callable[..., Cost]
     counted: bool = True
 
 
@@ -54,11 +56,12 @@ def ours() -> Contestant:
     return Contestant("longthread", "defaults, memory off", play, counted=False)
 
 
-def peers(*, all_settings: bool = False) -> list[Contestant]:
+def peers(*, all_settings: bool = False, summary_tokens: int | None = None) -> list[Contestant]:
     """Return the peers that are installed.
 
     Args:
         all_settings: Also the settings that were tried and are dearer or lose more.
+        summary_tokens: Room for a summary; None: as much as one of ours may take.
     """
     found: list[Contestant] = []
     if find_spec("langchain"):
@@ -67,7 +70,7 @@ def peers(*, all_settings: bool = False) -> list[Contestant]:
         found += _deepagents(all_settings)
     if find_spec("langmem"):
         found += _langmem(all_settings)
-    return found
+    return [replace(one, play=partial(one.play, summary_tokens=summary_tokens)) for one in found]
 
 
 def missing_peers() -> list[str]:
@@ -160,8 +163,14 @@ def _peer(
 ) -> Contestant:
     from .peers.player import play_peer
 
-    def play(session: Session, window: int) -> Cost:
-        played = play_peer(session, build, window=window, system_in_state=system_in_state)
+    def play(session: Session, window: int, summary_tokens: int | None = None) -> Cost:
+        played = play_peer(
+            session,
+            build,
+            window=window,
+            summary_tokens=summary_tokens,
+            system_in_state=system_in_state,
+        )
         return added_up(
             session,
             played.prompts,

@@ -41,12 +41,14 @@ def run(options: Options) -> Result:
     """Play every session with every contestant."""
     sessions = cases(options)
     played = [play_all(ours(), sessions, failures=False)]
-    played += [play_all(who, sessions) for who in peers(all_settings=options.all_settings)]
+    room = options.peer_summary_tokens
+    beside = peers(all_settings=options.all_settings, summary_tokens=room)
+    played += [play_all(who, sessions) for who in beside]
     groups = list(sessions)
     generated_groups = [group for group in groups if group != RECORDED]
     result = Result("cost", "Cost and grounding beside the peers")
     short = [case.session.path.name for g in groups for case in sessions[g] if not case.long]
-    official = not (options.tiny or short or missing_peers())
+    official = not (options.tiny or short or missing_peers() or room)
     for name in ([RECORDED], generated_groups):
         if set(name) <= set(groups) and name:
             title = RECORDED if name == [RECORDED] else "generated"
@@ -68,6 +70,8 @@ def run(options: Options) -> Result:
             for name, why in one.failed.items()
         ),
     ]
+    if room:
+        result.notes.append(f"The peers' summaries have {room:,} tokens: no figure is a target's.")
     if short:
         result.notes.append(f"Not more than two windows long: {', '.join(short)}.")
     if RECORDED not in groups:

@@ -19,6 +19,7 @@ class Options:
         seeds: Of the generated sessions; empty: chosen by the part.
         tokens: Lengths of the generated sessions; empty: chosen by the part.
         all_settings: Also the settings of peers that turned out dearer or to lose more.
+        peer_summary_tokens: Room for a peer's summary; None: as much as one of ours may take.
         full: The long runs, which the targets are about.
         tiny: So small that the figures mean nothing: for tests.
         out: Folder for what is written.
@@ -29,6 +30,7 @@ class Options:
     seeds: Sequence[int] = ()
     tokens: Sequence[int] = ()
     all_settings: bool = False
+    peer_summary_tokens: int | None = None
     full: bool = False
     tiny: bool = False
     out: Path = field(default=Path("benchmark-results"))
