@@ -48,6 +48,12 @@ class OverflowRetryNode(Node):
 
 
 def _reserve(view: ContextView) -> int:
-    """Return what the window leaves for the answer; half of the present reserve if that is less."""
+    """Return what the answer may take from now on, and what the budget keeps free for it.
+
+    Half of what the model asked for. If it asked for nothing, it got the provider's default: then
+    what the budget has kept free all the time is asked for, as far as the prompt leaves it.
+    """
     left = view.window - view.overflow.get("prompt", view.tokens) - view.budget.safety
-    return max(_LEAST_RESERVE, min(left, view.budget.output_reserve // 2))
+    asked = view.overflow.get("reserve", view.policy.output_reserve)
+    wanted = view.budget.output_reserve if asked is None else asked // 2
+    return max(_LEAST_RESERVE, min(left, wanted))
