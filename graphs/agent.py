@@ -55,7 +55,14 @@ from .arguments import (
 from .compiled import AgentGraph
 from .configured import configured
 from .memory_tools import memory_tools
-from .models import can_call_tools, needs_cache_hints, output_reserve_of, resolve_model, window_of
+from .models import (
+    can_call_tools,
+    needs_cache_hints,
+    needs_plain_ids,
+    output_reserve_of,
+    resolve_model,
+    window_of,
+)
 from .retries import without_overflow
 from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
@@ -272,6 +279,7 @@ def build_agent_graph(
         main.bind_tools(bound) if bound else main,
         without_threads=(main.bind_tools(others) if others else main) if in_threads else None,
         cache_hints=needs_cache_hints(main),
+        plain_ids=needs_plain_ids(main),
     )
     summariser = setup.models.compact(compaction, main)
     rolling_models = RollingModels(main, rolling, setup.models.named)
@@ -298,6 +306,7 @@ def build_agent_graph(
             if response_format is None
             else main.with_structured_output(response_format),
             cache_hints=own.cache_hints,
+            plain_ids=own.plain_ids,
         ),
         tools=ToolsNode(
             policy, [t for t in (*bound, *remembering.aliases) if isinstance(t, BaseTool)]

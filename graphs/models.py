@@ -10,7 +10,14 @@ from langchain_core.language_models import BaseChatModel
 from ..state.errors import ConfigurationError
 from .routed_model import RoutedModel
 
-__all__ = ["can_call_tools", "needs_cache_hints", "output_reserve_of", "resolve_model", "window_of"]
+__all__ = [
+    "can_call_tools",
+    "needs_cache_hints",
+    "needs_plain_ids",
+    "output_reserve_of",
+    "resolve_model",
+    "window_of",
+]
 
 DEFAULT_WINDOW = 64_000
 
@@ -84,6 +91,12 @@ def can_call_tools(model: BaseChatModel) -> bool:
 def needs_cache_hints(model: BaseChatModel) -> bool:
     """Whether the model's provider caches a prefix only where the request marks it (Anthropic)."""
     return model._llm_type.startswith("anthropic")
+
+
+def needs_plain_ids(model: BaseChatModel) -> bool:
+    """Whether a provider that may be asked takes only plain ids of tool calls (Anthropic)."""
+    models = model.models if isinstance(model, RoutedModel) else (model,)
+    return any(map(needs_cache_hints, models))
 
 
 def output_reserve_of(model: BaseChatModel) -> int | None:

@@ -23,6 +23,7 @@ from ..state.transcript import transcript
 from .cache_hints import with_cache_hints
 from .models import Model
 from .node import Run
+from .plain_ids import with_plain_ids
 
 __all__ = ["ASIDE", "OwnPrompt"]
 
@@ -44,11 +45,13 @@ class OwnPrompt:
         model: The model, with the tools bound.
         without_threads: The same where no checkpointer keeps threads, see `ReasoningNode`.
         cache_hints: Whether the provider has to be told where its cached prefix may end.
+        plain_ids: Whether a provider that may be asked takes only plain ids of tool calls.
     """
 
     model: Model
     without_threads: Model | None = None
     cache_hints: bool = False
+    plain_ids: bool = False
 
     def applies(self, view: ContextView) -> bool:
         """Whether the provider has the prompt in its cache, and may be shown it for this.
@@ -102,6 +105,8 @@ class OwnPrompt:
         if (before + count_message(asked)) * ratio + limit > view.window - view.budget.safety:
             return None
         shown: Sequence[AnyMessage] = [*view.head, *view.body.messages[: cut.shown]]
+        if self.plain_ids:
+            shown = with_plain_ids(shown)
         if self.cache_hints:
             shown = with_cache_hints(shown, len(view.head))
         return [*shown, asked]

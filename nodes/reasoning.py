@@ -24,6 +24,7 @@ from .closed import refuse_closed
 from .dispatch import answered_now
 from .models import Model, cached_tokens, call_model, clamped, input_tokens
 from .node import Node, Run, Steps, Update, ask
+from .plain_ids import with_plain_ids
 
 __all__ = ["ReasoningNode"]
 
@@ -46,6 +47,7 @@ class ReasoningNode(Node):
             checkpointer keeps any; None: it has none of these tools.
         structured: A model that returns the structured response, or None.
         cache_hints: Whether the provider has to be told where its cached prefix may end.
+        plain_ids: Whether a provider that may be asked takes only plain ids of tool calls.
     """
 
     def __init__(
@@ -56,12 +58,14 @@ class ReasoningNode(Node):
         without_threads: Model | None = None,
         structured: Runnable[Any, Any] | None = None,
         cache_hints: bool = False,
+        plain_ids: bool = False,
     ) -> None:
         self.policy = policy
         self.model = model
         self.without_threads = without_threads
         self.structured = structured
         self.cache_hints = cache_hints
+        self.plain_ids = plain_ids or cache_hints
         self._alternates = False
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
@@ -134,7 +138,7 @@ class ReasoningNode(Node):
         return answer
 
     def _request(self, view: ContextView) -> list[AnyMessage]:
-        messages = view.messages
+        messages = with_plain_ids(view.messages) if self.plain_ids else view.messages
         if self._alternates:
             return with_merged_humans(messages)
         return with_cache_hints(messages, len(view.head)) if self.cache_hints else messages
