@@ -20,11 +20,11 @@ from ..state.moves import next_move
 from ..state.names import names_after
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
-from ..state.redaction import RedactionError
+from ..state.redaction import RedactionError, redact_secrets, redacted
 from ..state.rolling import choose_rolling_cut, rolling_due
 from ..state.summary_size import SummarySize
 from .masking import boundaries
-from .node import Node, Run, Steps, Update
+from .node import Node, Run, Steps, Update, io
 from .summariser import Summariser, extracted_summary, messages_that_go
 
 __all__ = ["CompactionNode", "Plan"]
@@ -94,7 +94,7 @@ class CompactionNode(Node):
             if plan.trigger != "overflow" and not _is_stuck(view):
                 return update | self._failed(view, error)
             log.warning("no summary could be had (%s): an extract stands in for it", error)
-            record = _record(view, plan.cut, extracted_summary(view, plan.cut))
+            record = yield io(_extract, view, plan.cut)
             after = view_context({**state, **update, "compaction": record}, self.policy)
             if after.estimated >= view.estimated:
                 return update
@@ -142,7 +142,8 @@ class CompactionNode(Node):
             instructions=plan.instructions,
             sent=sent if plan.trigger == "automatic" else None,
         )
-        record = _record(view, plan.cut, summary)
+        # What it reads may be long, and the redactor is the application's.
+        record: Compaction = yield io(_record, view, plan.cut, summary)
         after = view_context({**state, "compaction": record}, self.policy)
         if plan.trigger in ("automatic", "overflow") and after.estimated >= view.estimated:
             raise SummaryRefused(
@@ -197,6 +198,10 @@ def _is_stuck(view: ContextView) -> bool:
     return paused(view) and view.tokens > budget.request_limit
 
 
+def _extract(view: ContextView, cut: Cut) -> Compaction:
+    return _record(view, cut, extracted_summary(view, cut))
+
+
 def _record(view: ContextView, cut: Cut, summary: str) -> Compaction:
     human = newest_human(view.journal)
     return Compaction(
@@ -215,13 +220,19 @@ def _names(view: ContextView, cut: Cut, summary: str) -> list[tuple[int, str]]:
     size, before = SummarySize.of(view), view.decisions
     saved = cut.removed + count_text(before.shown_summary) - count_text(summary)
     room = max(0, saved // 4)  # for nobody's sake may a summary become longer than what it replaces
+    redact = view.policy.redact
     try:
-        words = names_in(messages_that_go(view, cut))
+        # The redactor may be newer than the summary before.
+        text = redacted(redact, before.summary)
+        lines = [(at, redacted(redact, line)) for at, line in before.names]
+        words = names_in(messages_that_go(view, cut, also=redact_secrets))
     except RedactionError:
         return []
+    if text != before.summary:
+        lines = [(len(text), line) for _, line in lines]
     return names_after(
         words,
-        before=(before.summary, before.names),
+        before=(text, lines),
         summary=summary,
         added=min(room, size.names_added(cut.removed)),
         most=size.names,

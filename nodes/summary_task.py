@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..state.config import CompactionConfig
 from ..state.counting import count_text
 from ..state.material import escaped, tags_in
+from ..state.names import is_line_of_names
 from ..state.projection import ContextView
 from ..state.summary_size import SummarySize
 from ..state.templates import fill
@@ -90,5 +91,17 @@ class SummaryTask:
     def joined(self, text: str) -> str:
         """Return the summary with a new text in it, within its bound."""
         # Parts are told apart by the blank line between them.
-        text = bounded_summary(_BLANK_LINES.sub("\n", text), self.most)
-        return f"{self.previous}\n\n{text}" if self.adds and self.previous else text
+        text = _BLANK_LINES.sub("\n", text)
+        if not (self.adds and self.previous):
+            return bounded_summary(text, self.most)
+        text = bounded_summary(_not_repeated(text, self.previous), self.most)
+        return f"{self.previous}\n\n{text}" if text else self.previous
+
+
+def _not_repeated(text: str, previous: str) -> str:
+    """Return an addition without the whole summary so far, which some models put before it."""
+    lines = [line for line in text.splitlines() if not is_line_of_names(line)]
+    earlier = [line for line in previous.splitlines() if line.strip()]
+    if lines[: len(earlier)] != earlier:
+        return text
+    return "\n".join(lines[len(earlier) :])

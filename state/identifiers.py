@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from .counting import text_of
 from .redaction import redact_secrets
 
-__all__ = ["identifiers", "identifiers_in", "names_in"]
+__all__ = ["identifiers", "identifiers_in", "nameable", "names_in"]
 
+# Every alternative takes linear time on any text: it begins only where its run of characters does,
+# and gives nothing back that it could not use anyway. A line of 80,000 dashes is no rarity.
 _IDENTIFIER = re.compile(
     r"""
-      [\w.+-]+@[\w-]+\.[\w.]+                  # an address
-    | (?:[\w.-]*/)+[\w.-]+                     # a path
+      (?<![\w.+-])[\w.+-]++@[\w-]++\.[\w.]+    # an address
+    | (?<![\w./-])[\w.-]*+(?:/++[\w.-]++)++    # a path
     | \b[A-Za-z_]\w*(?:\.\w+)+\b               # a.dotted.name
-    | \b(?=[\w-]*\d)\w+(?:-\w+)*\b              # anything with a digit, hyphens included
+    | (?<!\w)(?<!\w-)(?=(?:[^\W\d]|(?<=\w)-(?=\w))*+\d)\w++(?:-\w++)*+
+                                              # anything with a digit, hyphens included
     | \b[A-Za-z]\w*_\w+\b                      # a snake_case name
     | \b[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b      # a CamelCase name
     """,
@@ -41,21 +45,33 @@ def identifiers_in(messages: Iterable[AnyMessage]) -> list[str]:
     """Return the identifiers in messages, each once, the last mentioned first."""
     found: dict[str, None] = {}
     for message in messages:
-        _note(_said(message), found)
+        for _, text in _said(message):
+            _note(text, found)
     return list(reversed(found))
 
 
+def nameable(text: str) -> list[str]:
+    """Return the identifiers in a text, each once, the last mentioned first; no secrets.
+
+    What looks like a secret is left out: nobody has decided that it is worth keeping.
+    """
+    return identifiers(_REDACTED.sub(" ", redact_secrets(text)))
+
+
 def names_in(messages: Iterable[AnyMessage]) -> list[str]:
-    """Return the same, those that only results of tools have shown after all others.
+    """Return the identifiers in messages, those that only results of tools have shown at the end.
 
     What the user or the agent has named is likelier to be needed again. What looks like a secret is
-    left out: nobody has decided that it is worth keeping.
+    left out.
     """
     named: dict[str, None] = {}
     shown: dict[str, None] = {}
     for message in messages:
         found: dict[str, None] = {}
-        _note(_REDACTED.sub(" ", redact_secrets(_said(message))), found)
+        for label, text in _said(message):
+            # Beside its name, a value is more telling; the name itself is the tool's.
+            clean = redact_secrets(f"{label}{text}").removeprefix(label)
+            _note(_REDACTED.sub(" ", clean), found)
         for word in found:
             seen = isinstance(message, ToolMessage) and word not in named
             shown.pop(word, None)
@@ -64,11 +80,28 @@ def names_in(messages: Iterable[AnyMessage]) -> list[str]:
     return [*reversed(named), *reversed(shown)]
 
 
-def _said(message: AnyMessage) -> str:
-    text = text_of(message.content)
+def _said(message: AnyMessage) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a message as they are, each with the label before it or ""."""
+    yield "", text_of(message.content)
     if isinstance(message, AIMessage):
-        return " ".join((text, *(str(call["args"]) for call in message.tool_calls)))
-    return text
+        for call in message.tool_calls:
+            yield from _arguments(call["args"])
+
+
+def _arguments(args: Any) -> Iterator[tuple[str, str]]:
+    """Yield the values of a call's arguments, nested ones too, each after its name.
+
+    Not as they would be printed: an escaped line break would become part of the word after it.
+    """
+    left: list[tuple[str, Any]] = [("", args)]
+    while left:
+        label, value = left.pop()
+        if isinstance(value, dict):
+            left += [(f"{key}: ", value[key]) for key in reversed(value)]
+        elif isinstance(value, (list, tuple)):
+            left += [(label, item) for item in reversed(value)]
+        else:
+            yield label, str(value)
 
 
 def _note(text: str, found: dict[str, None]) -> None:

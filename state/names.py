@@ -8,13 +8,14 @@ that it belongs to: a summary that is added to stays the same up to the addition
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from .counting import count_text
-from .identifiers import identifiers
+from .identifiers import nameable
 
-__all__ = ["Names", "names_after", "with_names"]
+__all__ = ["Names", "is_line_of_names", "names_after", "with_names"]
 
 Names: TypeAlias = Sequence[tuple[int, str]]
 """Lines of names, each with the number of characters of the summary that stand before it."""
@@ -30,6 +31,11 @@ def with_names(summary: str, names: Names) -> str:
         shown += [summary[done:at], f"\n{line}"]
         done = at
     return "".join([*shown, summary[done:]])
+
+
+def is_line_of_names(line: str) -> bool:
+    """Whether a line is one that code has put beside a summary."""
+    return line.startswith(_LABEL)
 
 
 def names_after(
@@ -53,14 +59,14 @@ def names_after(
             the summary has been written anew: what it no longer mentions is named, latest first.
     """
     text, lines = before
-    if text and summary.startswith(text):
+    if text and f"{summary}\n\n".startswith(f"{text}\n\n"):
         line = _line(words, with_names(summary, lines), min(added, most))
         fits = _tokens([*lines, (0, line)]) <= most
         kept = list(lines) if fits else _within(lines, left - added)
         return [*kept, (len(summary), line)] if line else kept
     new = _line(words, summary, min(added, most))
     earlier = [word for _, line in reversed(lines) for word in _words(line)]
-    every = dict.fromkeys([*_words(new), *earlier, *identifiers(text)])
+    every = dict.fromkeys([*_words(new), *earlier, *nameable(text)])
     line = _line(every, summary, min(max(left, added), most))
     return [(len(summary), line)] if line else []
 
@@ -70,13 +76,21 @@ def _line(words: Iterable[str], shown: str, max_tokens: int) -> str:
     kept: list[str] = []
     left = max_tokens - count_text(_LABEL)
     for word in dict.fromkeys(words):
-        if len(word) < _SHORTEST or word in shown:
+        if len(word) < _SHORTEST or _stands_in(shown, word):
             continue
         left -= count_text(word) + 1
         if left < 0:
             break
         kept.append(word)
     return _LABEL + ", ".join(kept) if kept else ""
+
+
+def _stands_in(text: str, word: str) -> bool:
+    """Whether a text has a word that is not just part of a longer one, as PR-47 is of PR-471."""
+    if word not in text:
+        return False
+    whole = rf"(?<!\w)(?<!\w-){re.escape(word)}(?!-?\w)"
+    return re.search(whole, text) is not None
 
 
 def _words(line: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ import pytest
 from agents import Scripted, agent, calls, say, thread
 from langchain_core.messages import BaseMessage
 
-from longthread import CompactionConfig, MemoryConfig, fork_thread, project_context
+from longthread import (
+    CompactionConfig,
+    MemoryConfig,
+    ToolResultEvictionConfig,
+    fork_thread,
+    project_context,
+)
 from longthread.graphs.agent import context_policy
 from longthread.state.counting import count_text
 from longthread.state.decisions import Decisions
@@ -123,6 +130,78 @@ def test_a_redactor_sees_what_is_named(tmp_path: Path) -> None:
     seen = shown(references(told)[-1])
     assert "module_p1.py" not in seen
     assert "module_p2.py" in seen
+
+
+def test_a_redactor_that_came_later_holds_for_the_names_from_before(tmp_path: Path) -> None:
+    _, graph = played(tmp_path, 12, summary=lambda _: "Ask Ada_9 about module_p0.py and so on.")
+    record = graph.get_state(thread()).values["compaction"]
+    assert "module_p1.py" in str(record["names"])
+
+    def redact(text: str) -> str:
+        return text.replace("module_p1.py", "[gone]").replace("Ada_9", "[who]")
+
+    told = Scripted(
+        *(calls(f"d{n}", name="page", at=f"q{n}") for n in range(12)), "done", summary=numbered()
+    )
+    later = agent(
+        told,
+        tmp_path,
+        [page],
+        compaction=SOON,
+        context_window=20_000,
+        memory=MemoryConfig(enabled=False, redact=redact),
+        checkpointer=graph.checkpointer,
+    )
+    later.invoke(say("go on"), {**thread(), "recursion_limit": 500})
+    record = later.get_state(thread()).values["compaction"]
+    assert "Ask [who] about module_p0.py" in record["summary"]
+    seen = shown(references(told)[-1])
+    assert "module_q0.py" in seen
+    assert "module_p2.py" in seen
+    assert "module_p1.py" not in seen
+    assert "Ada_9" not in seen
+
+
+def test_half_of_a_secret_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
+    lines = [f"MIIEowIBAAKCAQEA7bq3Zk9{n}{'x' * 38}Q" for n in range(100, 400)]
+    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
+
+    def page(at: str) -> str:
+        """Look at a page."""
+        return "\n".join([f"notes_{at}", "word " * 200, begin, *lines, end, f"after_{at}"])
+
+    told = Scripted(
+        *(calls(f"c{n}", name="page", at=f"p{n}") for n in range(12)),
+        "done",
+        summary=lambda _: "## Facts\n- looked",
+    )
+    eviction = ToolResultEvictionConfig(max_chars=2_000, preview_chars=300)
+    graph = agent(told, tmp_path, [page], compaction=SOON, memory=None, eviction=eviction)
+    graph.invoke(say("look at all of them"), {**thread(), "recursion_limit": 500})
+    named = str(graph.get_state(thread()).values["compaction"]["names"])
+    assert "notes_p0" in named
+    assert "after_p0" in named
+    assert "MIIE" not in named
+
+
+async def test_an_applications_redactor_never_runs_on_the_event_loop(tmp_path: Path) -> None:
+    loop = threading.get_ident()
+    seen: list[bool] = []
+
+    def redact(text: str) -> str:
+        if not seen or not seen[-1]:
+            seen.append(threading.get_ident() == loop)
+        return text
+
+    told = Scripted(
+        *(calls(f"c{n}", name="page", at=f"p{n}") for n in range(12)), "done", summary=numbered()
+    )
+    memory = MemoryConfig(enabled=False, redact=redact)
+    graph = agent(told, tmp_path, [page], compaction=SOON, memory=memory)
+    await graph.ainvoke(say("look at all of them"), {**thread(), "recursion_limit": 500})
+    assert len(graph.get_state(thread()).values["compaction"]["names"]) > 0
+    assert seen
+    assert not any(seen)
 
 
 async def test_it_is_the_same_asynchronously(tmp_path: Path) -> None:

@@ -77,3 +77,14 @@ def test_however_often_it_is_added_to_it_stays_within_its_bound(
 def test_an_addition_is_one_part_whatever_blank_lines_it_has() -> None:
     added = task("One.").joined("## Facts\n\n- a\n \n\n- b")
     assert added.split("\n\n") == ["One.", "## Facts\n- a\n- b"]
+
+
+def test_an_addition_that_repeats_the_whole_summary_is_what_it_adds() -> None:
+    previous = "## Facts\n- a\n\n## Facts\n- b"
+    shown = "## Facts\n- a\nAlso named: id_1\n\n## Facts\n- b\nAlso named: id_2"
+    for repeated in (previous, shown):
+        assert (
+            task(previous).joined(f"{repeated}\n\n## Facts\n- c") == f"{previous}\n\n## Facts\n- c"
+        )
+        assert task(previous).joined(repeated) == previous
+    assert task(previous).joined("## Facts\n- c") == f"{previous}\n\n## Facts\n- c"

@@ -103,3 +103,23 @@ def test_when_the_lines_become_too_many_the_oldest_go() -> None:
     shown = with_names(summary, lines)
     assert "name_11_0" in shown
     assert "name_1_0" not in shown
+
+
+def test_a_word_that_is_only_a_part_of_a_longer_one_is_not_shown_yet() -> None:
+    found = ["PR-471", "PR-4711", "job_1", "src/app.py", "app.py"]
+    summary = "PR-4711 broke job_12 in src/app.py."
+    lines = names_after(found, before=("", ()), summary=summary, added=60, most=60, left=60)
+    assert lines == [(len(summary), "Also named: PR-471, job_1")]
+
+
+def test_no_line_is_put_into_a_word_when_a_new_summary_begins_like_the_one_before() -> None:
+    before = ("At most 10", [(10, "Also named: gamma_id")])
+    now = "At most 100 are left."
+    lines = names_after(["fresh_id"], before=before, summary=now, added=50, most=90, left=90)
+    assert with_names(now, lines) == f"{now}\nAlso named: fresh_id, gamma_id"
+
+
+def test_a_secret_in_a_summary_that_is_written_anew_does_not_become_a_name() -> None:
+    before = ("Log in with password=hunter2hunter2 on db_main.", ())
+    lines = names_after([], before=before, summary="All anew.", added=50, most=90, left=90)
+    assert lines == [(9, "Also named: db_main")]
