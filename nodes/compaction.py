@@ -15,17 +15,18 @@ from ..state.counting import count_text
 from ..state.cut import Cut, choose_cut, compaction_due, paused
 from ..state.decisions import Compaction, newest_human
 from ..state.errors import SummaryRefused
-from ..state.identifiers import names_in
 from ..state.moves import next_move
 from ..state.names import names_after
+from ..state.names_that_go import names_that_go
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
-from ..state.redaction import RedactionError, redact_secrets, redacted
+from ..state.redaction import RedactionError, redacted
 from ..state.rolling import choose_rolling_cut, rolling_due
 from ..state.summary_size import SummarySize
+from ..state.text import encodable
 from .masking import boundaries
 from .node import Node, Run, Steps, Update, io
-from .summariser import Summariser, extracted_summary, messages_that_go
+from .summariser import Summariser, extracted_summary
 
 __all__ = ["CompactionNode", "Plan"]
 
@@ -204,6 +205,7 @@ def _extract(view: ContextView, cut: Cut) -> Compaction:
 
 def _record(view: ContextView, cut: Cut, summary: str) -> Compaction:
     human = newest_human(view.journal)
+    summary = encodable(summary)  # as it is read back
     return Compaction(
         summary=summary,
         names=_names(view, cut, summary),
@@ -225,7 +227,7 @@ def _names(view: ContextView, cut: Cut, summary: str) -> list[tuple[int, str]]:
         # The redactor may be newer than the summary before.
         text = redacted(redact, before.summary)
         lines = [(at, redacted(redact, line)) for at, line in before.names]
-        words = names_in(messages_that_go(view, cut, also=redact_secrets))
+        words = names_that_go(view, cut)
     except RedactionError:
         return []
     if text != before.summary:

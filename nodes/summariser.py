@@ -13,7 +13,7 @@ from ..state.extract import extract_summary
 from ..state.outage import is_outage
 from ..state.overflow import classify_overflow
 from ..state.projection import ContextView
-from ..state.redaction import Redact, RedactionError, redacted
+from ..state.redaction import RedactionError, redacted
 from ..state.replacement import as_shown, eviction_of
 from ..state.summary_size import SummarySize
 from ..state.transcript import chunked, transcript, without_secrets
@@ -190,22 +190,15 @@ def extracted_summary(view: ContextView, cut: Cut) -> str:
     return extract_summary(previous, goes, SummarySize.of(view).text)
 
 
-def messages_that_go(
-    view: ContextView, cut: Cut, *, also: Redact | None = None
-) -> list[AnyMessage]:
+def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
     """Return the messages before a cut, unmasked: what was really said is what counts.
 
     Secrets go before long texts are cut short: half a secret is not recognised.
-
-    Args:
-        view: The projection.
-        cut: The cut.
-        also: A further redactor, after the policy's.
     """
     evictions, redact = view.decisions.evictions, view.policy.redact
     return [
         as_shown(
-            without_secrets(without_secrets(view.journal[at], redact), also),
+            without_secrets(view.journal[at], redact),
             masked=False,
             eviction=eviction_of(view.journal[at], evictions),
             policy=view.policy,

@@ -75,5 +75,8 @@ def bounded_summary(text: str, max_tokens: int) -> str:
     shown, size = text, len(text)
     while (tokens := count_text(shown)) > max_tokens and size > 1:
         size = min(size - 1, size * max_tokens // tokens)
-        shown = f"{clip_end(text, size // 2)}\n[…]\n{clip_start(text, size // 2)}"
+        # Half a path looks like another one.
+        head = clip_end(text, size // 2).rsplit(None, 1)
+        tail = clip_start(text, size // 2).split(None, 1)
+        shown = "\n[…]\n".join(("".join(head[:1]), "".join(tail[-1:])))
     return shown

@@ -184,6 +184,35 @@ def test_half_of_a_secret_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
     assert "MIIE" not in named
 
 
+def test_half_of_a_word_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
+    def page(at: str) -> str:
+        """Look at a page."""
+        return f"{'-' * 270} part_{at} {'module_a' * 2_000}_{at}_end done_{at} {'-' * 270}"
+
+    told = Scripted(
+        *(calls(f"c{n}", name="page", at=f"p{n}") for n in range(12)),
+        "done",
+        summary=lambda _: "## Facts\n- looked",
+    )
+    eviction = ToolResultEvictionConfig(max_chars=2_000, preview_chars=300)
+    graph = agent(told, tmp_path, [page], compaction=SOON, memory=None, eviction=eviction)
+    graph.invoke(say("look at all of them"), {**thread(), "recursion_limit": 500})
+    named = str(graph.get_state(thread()).values["compaction"]["names"])
+    assert "part_p" in named
+    assert "done_p" in named
+    assert "large_tool_results/" in named
+    assert "module_a" not in named
+    assert "_end" not in named
+    assert "read_file" not in named
+
+
+def test_a_summary_that_no_store_takes_is_shown_as_it_is_read_back(tmp_path: Path) -> None:
+    told, _ = played(tmp_path, 24, summary=lambda _: "## Facts\n- odd \ud800 page")
+    seen = [shown(reference) for reference in dict.fromkeys(references(told))]
+    for before, after in pairwise(seen):
+        assert after.startswith(before.rstrip("\n"))
+
+
 async def test_an_applications_redactor_never_runs_on_the_event_loop(tmp_path: Path) -> None:
     loop = threading.get_ident()
     seen: list[bool] = []

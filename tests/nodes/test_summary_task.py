@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from longthread import DEFAULT_ADDITION_PROMPT, DEFAULT_SUMMARY_PROMPT
+from longthread.nodes.summary_answers import bounded_summary
 from longthread.nodes.summary_task import SummaryTask
 from longthread.state.config import CompactionConfig
 from longthread.state.counting import count_text
@@ -88,3 +89,12 @@ def test_an_addition_that_repeats_the_whole_summary_is_what_it_adds() -> None:
         )
         assert task(previous).joined(repeated) == previous
     assert task(previous).joined("## Facts\n- c") == f"{previous}\n\n## Facts\n- c"
+
+
+def test_what_is_cut_out_of_the_middle_begins_and_ends_between_words() -> None:
+    text = " ".join(f"module_{n}.py" for n in range(10_000, 14_000))
+    head, tail = bounded_summary(text, 200).split("\n[…]\n")
+    assert set(f"{head} {tail}".split()) <= set(text.split())
+    assert bounded_summary("word", 0)
+    for blank in (" " * 9_000, "a" * 9_000):
+        assert count_text(bounded_summary(blank, 20)) <= 20
