@@ -74,6 +74,11 @@ class ReasoningNode(Node):
         system = yield from self._system(state, run)
         view = view_context(state, self.policy, system=system)
         view.budget.check(**{name: view.parts[name] for name in ("system", "tools", "reference")})
+        if not view.messages:
+            raise ConfigurationError(
+                "messages: nothing has been said in this thread, and there is no system prompt; "
+                "call the agent with a message"
+            )
         if view.body.unanswered:
             return {}  # a result was taken away, and no provider takes calls left open at the end
         if self.structured is not None and shape_is_due(state, view):

@@ -59,13 +59,13 @@ def nameable(text: str) -> list[str]:
 
 
 def names_in(messages: Iterable[AnyMessage]) -> list[str]:
-    """Return the identifiers in messages, those that only results of tools have shown at the end.
+    """Return the same, the likeliest to be needed again first.
 
-    What the user or the agent has named is likelier to be needed again. What looks like a secret is
-    left out.
+    What the user or the agent has named; then what results of tools have shown, the more often the
+    earlier. What looks like a secret is left out: nobody has decided that it is worth keeping.
     """
     named: dict[str, None] = {}
-    shown: dict[str, None] = {}
+    shown: dict[str, int] = {}
     for message in messages:
         found: dict[str, None] = {}
         for label, text in _said(message):
@@ -73,11 +73,13 @@ def names_in(messages: Iterable[AnyMessage]) -> list[str]:
             clean = redact_secrets(f"{label}{text}").removeprefix(label)
             _note(_REDACTED.sub(" ", clean), found)
         for word in found:
-            seen = isinstance(message, ToolMessage) and word not in named
-            shown.pop(word, None)
-            named.pop(word, None)
-            (shown if seen else named)[word] = None
-    return [*reversed(named), *reversed(shown)]
+            times = shown.pop(word, 0)
+            if isinstance(message, ToolMessage) and word not in named:
+                shown[word] = times + 1
+            else:
+                named.pop(word, None)
+                named[word] = None
+    return [*reversed(named), *sorted(reversed(shown), key=lambda word: -shown[word])]
 
 
 def _said(message: AnyMessage) -> Iterator[tuple[str, str]]:

@@ -74,3 +74,14 @@ def test_work_on_a_thread_says_what_it_lacks(work: Any, tmp_path: Path) -> None:
     for config in configs:
         with pytest.raises(LongthreadError, match=r"name the thread by configurable.thread_id"):
             work(agent(Scripted("ok"), tmp_path), config, *rest)
+
+
+def test_a_thread_in_which_nothing_was_said_is_not_sent(tmp_path: Path) -> None:
+    script = Scripted("hello")
+    graph = agent(script, tmp_path, memory=None)
+    with pytest.raises(LongthreadError, match=r"messages: nothing has been said.*a message"):
+        graph.invoke({"messages": []}, thread())
+    assert script.requests == []
+    assert graph.invoke(say("hi"), thread())["messages"][-1].content == "hello"
+    prompted = agent(script, tmp_path, memory=None, system_prompt="Begin.")
+    assert prompted.invoke({"messages": []}, thread())["messages"][-1].content == "hello"
