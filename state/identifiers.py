@@ -79,7 +79,9 @@ def names_in(messages: Iterable[AnyMessage]) -> list[str]:
             else:
                 named.pop(word, None)
                 named[word] = None
-    return [*reversed(named), *sorted(reversed(shown), key=lambda word: -shown[word])]
+    latest = list(reversed(shown))
+    latest.sort(key=shown.__getitem__, reverse=True)  # of equals the latest stays first
+    return [*reversed(named), *latest]
 
 
 def _said(message: AnyMessage) -> Iterator[tuple[str, str]]:
