@@ -68,7 +68,9 @@ class SummaryTask:
                 # Models overshoot what they are asked for: an addition is not cut up for that.
                 return cls(adding, previous, addition, left, adds=True)
         limit = size.text if adding is None else size.rewritten
-        return cls(config.summary_prompt, previous, limit, limit, adds=False, instructions=asked)
+        # They do that here as well, and what is cut out of the middle is lost for good.
+        most = (limit + size.text) // 2
+        return cls(config.summary_prompt, previous, limit, most, adds=False, instructions=asked)
 
     @property
     def prompt_tokens(self) -> int:

@@ -40,6 +40,13 @@ def test_it_is_added_to_while_there_is_room_and_then_written_anew_shorter() -> N
     assert full.joined("All of it.") == "All of it."
 
 
+def test_a_little_more_than_was_asked_for_is_not_cut_up_and_there_is_room_again() -> None:
+    full = task("word " * 2_000)
+    longer = "word " * (full.limit * 3 // 2)
+    assert full.joined(longer) == longer
+    assert task(full.joined("word " * 9_000)).adds
+
+
 def test_with_a_prompt_of_ones_own_it_is_written_anew_unless_both_are() -> None:
     assert (task(summary_prompt=OWN).template, task(summary_prompt=OWN).adds) == (OWN, False)
     both = task(summary_prompt=OWN, addition_prompt="Add: {messages}")
