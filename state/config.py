@@ -150,13 +150,15 @@ class CompactionConfig(ConfigModel):
             replaced by the previous summary, `{max_tokens}` by the bound on its length.
         addition_prompt: Prompt for what is to be added to the summary, with the same placeholders:
             a summary is added to until it is full, and only then written anew by `summary_prompt`,
-            shorter. None, or a `summary_prompt` of your own without one: written anew every time.
+            shorter. None, or a `summary_prompt` of your own without one: written anew every time;
+            so it is where a compaction has instructions.
         model: Model that writes the summary; None: the agent's own.
         cached_prompt: Whether the agent's own model is asked at the end of the agent's own prompt,
             where the provider has just read that from its cache: a tenth of the price of reading
             the messages anew.
         max_summary_tokens: Bound on the summary's text, however often it is added to. In a small
-            window an eighth of the conversation's budget.
+            window an eighth of the conversation's budget, and never more than a quarter of the
+            summariser's window.
         tokens_per_added: An addition is asked for with at most one token for so many that go; 128
             at least, a third of the bound at most.
         max_names_tokens: Bound on the identifiers that stand beside it, copied by code because the
