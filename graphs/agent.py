@@ -27,8 +27,6 @@ from ..nodes.recall import RecallNode, Reference
 from ..nodes.seal import SealNode
 from ..nodes.summariser import Summariser
 from ..nodes.tool_calls import ToolsNode
-from ..nodes.tools.own_tool import page_chars_of
-from ..nodes.tools.read_file import read_file_tool
 from ..state.channels import ThreadContext, ThreadState
 from ..state.config import (
     CompactionConfig,
@@ -49,25 +47,21 @@ from .arguments import (
     check_schemas,
     check_state_schema,
     checked_journal_window,
-    checked_tools,
     checked_window,
 )
 from .compiled import AgentGraph
 from .configured import configured
-from .memory_tools import memory_tools
 from .models import (
-    can_call_tools,
     needs_cache_hints,
     needs_plain_ids,
     output_reserve_of,
     resolve_model,
     window_of,
 )
+from .offered_tools import OfferedTools
 from .retries import without_overflow
 from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
-from .thread_tools import thread_tools
-from .tool_names import excluding, free_name
 from .triggers import Triggers
 from .wiring import Parts, wire
 
@@ -227,48 +221,24 @@ def build_agent_graph(
     main = setup.models.main(model)
     files = workspace_at(workspace)
     files.scoped(Owner(None, name))  # a name that cannot be used is an error now, not in a call
-    bound = checked_tools(tools)
-    can_call = can_call_tools(main)
-    if bound and not can_call:
-        raise ConfigurationError(f"tools: {type(main).__name__} cannot call tools; give it none")
     window = window_of(main, checked_window(context_window))
-    read_tool = None
-    if eviction is not None and can_call:
-        read_tool = free_name("read_file", bound)
-        bound.append(
-            read_file_tool(
-                files,
-                agent=name,
-                evicted=eviction.path,
-                page_chars=page_chars_of(window),
-                page_tokens=window // 8,
-                name=read_tool,
-            )
-        )
-    asked = memory if can_call else None
-    remembering = memory_tools(asked, files, bound, agent=name, window=window)
-    bound.extend(remembering.shown)
-    others = list(bound)
-    in_threads = thread_tools(asked, files, bound, agent=name, window=window)
-    bound.extend(in_threads.values())
-    if eviction is not None:
-        ours = {**remembering.names, **{key: t.name for key, t in in_threads.items()}}
-        eviction = excluding(eviction, {**ours, **({"read_file": read_tool} if read_tool else {})})
+    offered = OfferedTools.of(
+        tools, main, files, agent=name, window=window, eviction=eviction, memory=memory
+    )
+    bound, others, remembering = offered.all, offered.without_threads, offered.remembering
     policy = ContextPolicy(
         window=window,
         output_reserve=output_reserve_of(main),
         system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
         tools=tuple(convert_to_openai_tool(t) for t in bound),
-        read_tool=read_tool,
+        read_tool=offered.read_tool,
         search_tool=remembering.names.get("memory_search"),
         recalling_tools=frozenset(
             remembering.names.get(tool, tool) for tool in ContextPolicy.recalling_tools
         ),
         structured=response_format is not None,
-        direct_tools=frozenset(
-            t.name for t in bound if isinstance(t, BaseTool) and t.return_direct
-        ),
-        eviction=eviction,
+        direct_tools=offered.direct,
+        eviction=offered.eviction,
         masking=masking,
         compaction=compaction,
         rolling=rolling,
@@ -277,7 +247,7 @@ def build_agent_graph(
     )
     own = OwnPrompt(
         main.bind_tools(bound) if bound else main,
-        without_threads=(main.bind_tools(others) if others else main) if in_threads else None,
+        without_threads=None if others is None else (main.bind_tools(others) if others else main),
         cache_hints=needs_cache_hints(main),
         plain_ids=needs_plain_ids(main),
     )
@@ -308,9 +278,7 @@ def build_agent_graph(
             cache_hints=own.cache_hints,
             plain_ids=own.plain_ids,
         ),
-        tools=ToolsNode(
-            policy, [t for t in (*bound, *remembering.aliases) if isinstance(t, BaseTool)]
-        ),
+        tools=ToolsNode(policy, offered.runnable),
         overflow_retry=OverflowRetryNode(policy),
         consolidation=ConsolidationNode(
             policy, files, extractor, agent=name, window=extractor_window
