@@ -10,7 +10,7 @@ from ..state.counting import count_text, text_of
 from ..state.errors import SummaryRefused
 from ..state.facts import unwrapped
 from ..state.grounding import is_grounded
-from ..state.text import clip_end, clip_start
+from ..state.text import clip_end, clip_start, without_first_word, without_last_word
 from .models import stop_reason_of
 
 __all__ = ["bounded_summary", "checked_summary"]
@@ -76,7 +76,7 @@ def bounded_summary(text: str, max_tokens: int) -> str:
     while (tokens := count_text(shown)) > max_tokens and size > 1:
         size = min(size - 1, size * max_tokens // tokens)
         # Half a path looks like another one.
-        head = clip_end(text, size // 2).rsplit(None, 1)
-        tail = clip_start(text, size // 2).split(None, 1)
-        shown = "\n[…]\n".join(("".join(head[:1]), "".join(tail[-1:])))
+        head = without_last_word(clip_end(text, size // 2))
+        tail = without_first_word(clip_start(text, size // 2))
+        shown = f"{head}\n[…]\n{tail}"
     return shown

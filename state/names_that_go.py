@@ -11,7 +11,7 @@ from .identifiers import names_in
 from .projection import ContextView
 from .redaction import redact_secrets
 from .replacement import eviction_of
-from .text import head_and_tail
+from .text import head_and_tail, without_first_word, without_last_word
 from .transcript import without_secrets
 
 __all__ = ["names_that_go"]
@@ -40,5 +40,5 @@ def _named(message: AnyMessage, eviction: Eviction | None) -> AnyMessage:
     # Half a secret is not recognised, and half a name is none.
     text = redact_secrets(text_of(message.content))
     head, tail = head_and_tail(text, eviction["preview"])
-    whole = (*head.rsplit(None, 1)[:-1], eviction["path"], *tail.split(None, 1)[1:])
+    whole = (without_last_word(head), eviction["path"], without_first_word(tail))
     return message.model_copy(update={"content": "\n".join(whole)})

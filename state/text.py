@@ -7,11 +7,23 @@ from typing import Any
 
 import regex
 
-__all__ = ["clip_end", "clip_start", "encodable", "head_and_tail", "visible", "well_formed"]
+__all__ = [
+    "clip_end",
+    "clip_start",
+    "encodable",
+    "head_and_tail",
+    "visible",
+    "well_formed",
+    "without_first_word",
+    "without_last_word",
+]
 
 # Longest run of code points that is looked at as one visible character (a family emoji has 11).
 _CLUSTER_REACH = 64
 _CLUSTER = regex.compile(r"\X")
+
+# A longer run of letters is no word, but text that is written without spaces.
+_LONGEST_WORD = 80
 
 # C0 and C1 controls but for the tab, and the separators of lines and paragraphs.
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -85,6 +97,27 @@ def head_and_tail(text: str, length: int) -> tuple[str, str]:
     """Return the first and the last `length` characters (a quarter of the text if that is less)."""
     size = min(length, len(text) // 4)
     return clip_end(text, size), clip_start(text, size)
+
+
+def without_last_word(text: str) -> str:
+    """Return a text that was cut off without what may be half of a word, or of a path."""
+    at = len(text)
+    least = max(0, at - _LONGEST_WORD)
+    while at > least and _in_word(text[at - 1]):
+        at -= 1
+    return text if at == least else text[:at]
+
+
+def without_first_word(text: str) -> str:
+    """Return the same of a text whose beginning was cut off."""
+    at, most = 0, min(len(text), _LONGEST_WORD)
+    while at < most and _in_word(text[at]):
+        at += 1
+    return text if at == most else text[at:]
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character in "_./@+-"
 
 
 def _boundary_at_or_before(text: str, at: int) -> int:

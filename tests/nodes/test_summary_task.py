@@ -102,6 +102,8 @@ def test_what_is_cut_out_of_the_middle_begins_and_ends_between_words() -> None:
     text = " ".join(f"module_{n}.py" for n in range(10_000, 14_000))
     head, tail = bounded_summary(text, 200).split("\n[…]\n")
     assert set(f"{head} {tail}".split()) <= set(text.split())
+    unspaced = "摘要： " + "漢" * 4_000
+    assert len(bounded_summary(unspaced, 400)) > 200
     assert bounded_summary("word", 0)
     for blank in (" " * 9_000, "a" * 9_000):
         assert count_text(bounded_summary(blank, 20)) <= 20
