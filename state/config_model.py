@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
@@ -28,10 +28,28 @@ class ConfigModel(BaseModel):
     )
 
     def __init__(self, **data: Any) -> None:
+        self._refuse_truths(data)
         try:
             super().__init__(**data)
         except ValidationError as error:
             raise ConfigurationError(explained(type(self), error)) from None
+
+    @classmethod
+    def _refuse_truths(cls, data: Mapping[str, Any]) -> None:
+        """Refuse True and False for a number: they would be taken for 1 and 0."""
+        fields = {**cls.model_fields, **{f.alias: f for f in cls.model_fields.values() if f.alias}}
+        for name, value in data.items():
+            field = fields.get(name)
+            if isinstance(value, bool) and field and not _takes_truths(field.annotation):
+                raise ConfigurationError(
+                    f"{cls.__name__}.{name}={value!r}: must be a number or another value of this "
+                    "field, not True or False"
+                )
+
+
+def _takes_truths(annotation: Any) -> bool:
+    numbers = annotation in (int, float) or {int, float} & set(get_args(annotation))
+    return not numbers or bool in get_args(annotation)
 
 
 def explained(model: type[BaseModel], error: ValidationError) -> str:

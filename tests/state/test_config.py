@@ -107,3 +107,19 @@ def test_braces_and_percent_signs_in_prompts_are_safe() -> None:
     )
     MemoryConfig(consolidation_prompt="50% of %d, {x}, %s, %d")
     assert fill_numbers("50% of %d, {x}, %s, %d", 1, 2) == "50% of 1, {x}, %s, 2"
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize(
+    ("config", "field"),
+    [
+        (CompactionConfig, "trigger_messages"),
+        (CompactionConfig, "keepTokens"),
+        (CompactionConfig, "payback"),
+        (MaskingConfig, "batch"),
+        (RollingCompactionConfig, "auto_threshold"),
+    ],
+)
+def test_true_and_false_are_no_numbers(config: Any, field: str, value: bool) -> None:
+    with pytest.raises(LongthreadError, match=rf"{config.__name__}\.{field}={value}: must be"):
+        config(**{field: value})
