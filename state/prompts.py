@@ -58,7 +58,7 @@ DEFAULT_ADDITION_PROMPT = (
     % """\
 Write what the new messages add to the previous summary, and nothing else: it stays as it is, and
 your text is put after it. Do not repeat it. What has changed since is said as it is now; what is
-finished takes one line."""
+finished takes one line. If they add nothing, write in one line what they were about."""
 )
 
 
