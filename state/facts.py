@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from .fences import fenced
 
@@ -20,6 +20,7 @@ _THINKING = re.compile(r"\A\s*<(think|thinking|thought)>.*?(?:</\1>|\Z)", re.DOT
 _FENCE = re.compile(
     r"^(`{3,}|~{3,})[ \t]*([\w+-]*)[ \t]*\n(.*?)\n?^\1`*~*[ \t]*$", re.DOTALL | re.MULTILINE
 )
+_FENCE_LINE = re.compile(r"[ \t]*(?:`{3}|~{3})")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,9}[.)])(?:\s+|$)")
 _HEADING = re.compile(r"#{1,6}\s")
 _DATE_COMMENT = re.compile(r"<!--[ \t]*\d{4}-\d\d-\d\d[ \t]*-->", re.ASCII)
@@ -121,18 +122,25 @@ def new_facts(text: str, known: Iterable[str]) -> str:
     Returns:
         The lines to write, or "" if nothing is new.
     """
-    seen = {normalised(fact) for other in known for fact in facts_of(other)}
     kept: list[str] = []
     above: list[str] = []  # headings that are not written yet, each a level below the one before
     parts = _parts(unwrapped(text))
+    # Where there is nothing else, headings are the facts: here, and where they were written.
     only_headings = all(heading for heading, _ in parts)
+    seen = {
+        normalised(reading)
+        for other in known
+        for heading, part in _parts(other)
+        if only_headings or not heading
+        for reading in _readings(part)
+    }
     for heading, part in parts:
         if heading and not only_headings:
             above = [other for other in above if _level(other) < _level(part)] + [part]
             continue
         name = normalised(part)
         if name and name not in seen and not _is_nothing(part):
-            kept += [*above, part]
+            kept += [*above, _apart(part, (kept + above)[-1:])]
             above = []
             seen.add(name)
     return "\n".join(kept)
@@ -170,6 +178,24 @@ def _parts(text: str) -> list[tuple[bool, str]]:
             parts.append((False, [line]))
             goes_on = _BULLET.match(line) is not None
     return [(heading, "\n".join(block)) for heading, block in parts]
+
+
+def _readings(part: str) -> Iterator[str]:
+    """Yield a fact, and a line and the code block below it as two: that is what they were if a
+    blank line stood between them, which is not written.
+    """
+    yield part
+    lines = part.split("\n")
+    fence = next((at for at, line in enumerate(lines) if at and _FENCE_LINE.match(line)), 0)
+    if fence:
+        yield "\n".join(lines[:fence])
+        yield "\n".join(lines[fence:])
+
+
+def _apart(part: str, above: list[str]) -> str:
+    """Return a fact so that it does not become a part of the bullet that it now stands below."""
+    indented = part[0] in " \t" and not part.lstrip().startswith(("```", "~~~"))
+    return f"- {part.lstrip()}" if indented and above and _BULLET.match(above[0]) else part
 
 
 def _without_bullet(text: str) -> str:

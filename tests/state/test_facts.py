@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from longthread.state.facts import facts_of, new_facts, normalised, says_nothing, unwrapped
@@ -160,6 +160,8 @@ def test_nothing_that_was_said_is_lost_with_what_is_around_it(shapes: list[str])
     assert not (words and says_nothing("\n".join([*lines, "NO_REPLY"])))
 
 
+@example(lines=["# 1"])
+@example(lines=["1", "- 11", "1", " a"])
 @given(st.lists(st.text(alphabet="ab1 #-*`\n.", max_size=12), max_size=8))
 def test_what_was_written_is_known_afterwards(lines: list[str]) -> None:
     text = "\n".join(lines)
