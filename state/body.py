@@ -68,6 +68,9 @@ class Body:
         first_saving: Index of the first that would take less, or None.
         late: Whether a result stands before others that came earlier.
         sums: The tokens of the first n messages, for every n.
+        answers: How many of the first n are answers of the model, for every n.
+        carried: The tokens before each of these answers, added up, for every n: what the requests
+            for them have carried.
         masked: Tokens hidden by masks and cut arguments.
         evicted: Tokens hidden by evictions.
         unanswered: Calls of the last assistant message that have no result yet.
@@ -82,6 +85,8 @@ class Body:
     first_saving: int | None = None
     late: bool = False
     sums: list[int] = field(default_factory=lambda: [0])
+    answers: list[int] = field(default_factory=lambda: [0])
+    carried: list[int] = field(default_factory=lambda: [0])
     masked: int = 0
     evicted: int = 0
     unanswered: tuple[str, ...] = ()
@@ -112,6 +117,11 @@ class Body:
     def parallel(self) -> bool:
         """Whether the last answer made several calls, each with a result of its own."""
         return self._caller is not None and len(call_ids(self._caller)) > 1
+
+    def held(self, place: int) -> int:
+        """Return the tokens before a place that the requests for all answers shown have carried."""
+        later = self.answers[-1] - self.answers[place]
+        return self.carried[place] + later * self.sums[place]
 
     def open_calls(self) -> list[ToolCall | InvalidToolCall]:
         """Return the calls of the last answer that have no result yet, in order."""
@@ -166,6 +176,8 @@ class Body:
             shown, tokens = self._shown(message, journal, at, decisions, policy)
             self.messages[place], self.tokens[place], self.sources[place] = shown, tokens, at
             self.sums = [0, *accumulate(self.tokens)]
+            before = zip(self.messages, self.sums, strict=False)
+            self.carried = [0, *accumulate(sum_ * (m.type == "ai") for m, sum_ in before)]
             self._may_be_masked(place, message, decisions, policy)
             self.late = True
 
@@ -229,6 +241,9 @@ class Body:
         return shown, tokens
 
     def _put(self, message: AnyMessage, tokens: int, source: int) -> None:
+        answer = message.type == "ai"
+        self.answers.append(self.answers[-1] + answer)
+        self.carried.append(self.carried[-1] + self.sums[-1] * answer)
         self.messages.append(message)
         self.tokens.append(tokens)
         self.savings.append(0)
@@ -266,6 +281,8 @@ def body_of(journal: Journal, decisions: Decisions, policy: ContextPolicy) -> Bo
         tokens=known.tokens.copy(),
         savings=known.savings.copy(),
         sums=known.sums.copy(),
+        answers=known.answers.copy(),
+        carried=known.carried.copy(),
         _stand_ins=known._stand_ins.copy(),
         _evictions=decisions.evictions,
     )

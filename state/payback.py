@@ -41,7 +41,4 @@ def compaction_pays(view: ContextView, config: CompactionConfig, keep: int) -> b
         + (CACHED * view.tokens if cached else NEW * goes)
         + NEW * (_PROMPT + body.total - goes + written + names)
     )
-    held = sum(
-        body.sums[min(at, keep)] for at, message in enumerate(body.messages) if message.type == "ai"
-    )
-    return CACHED * held >= config.payback * cost
+    return CACHED * body.held(keep) >= config.payback * cost

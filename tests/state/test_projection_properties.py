@@ -55,6 +55,19 @@ def test_every_request_is_valid_and_the_same_without_what_was_remembered(
 
 @relaxed
 @given(st.data())
+def test_what_requests_have_carried_is_what_adding_it_up_gives(data: st.DataObject) -> None:
+    thread = Thread()
+    for _ in range(data.draw(st.integers(1, 14))):
+        grow(data, thread)
+        decide(thread, data.draw(decisions))
+        body = view_context(thread.state, POLICY).body  # extended, and sometimes made anew
+        answers = [at for at, message in enumerate(body.messages) if message.type == "ai"]
+        for place in range(len(body.messages) + 1):
+            assert body.held(place) == sum(body.sums[min(at, place)] for at in answers)
+
+
+@relaxed
+@given(st.data())
 def test_requests_stay_valid_when_messages_are_edited_and_removed(data: st.DataObject) -> None:
     thread = Thread()
     for _ in range(data.draw(st.integers(2, 12))):
