@@ -31,7 +31,7 @@ from .summary_answers import checked_summary
 from .summary_task import SummaryTask
 from .tokens_used import TokensUsed
 
-__all__ = ["Summariser", "extracted_summary", "messages_that_go"]
+__all__ = ["Summariser", "extracted_summary"]
 
 log = logging.getLogger("longthread")
 
@@ -183,14 +183,14 @@ def extracted_summary(view: ContextView, cut: Cut) -> str:
     redact = view.policy.redact
     try:
         previous = redacted(redact, view.decisions.summary)
-        goes = messages_that_go(view, cut)
+        goes = _messages_that_go(view, cut)
     except RedactionError as error:
         log.warning("nothing of the messages that go is kept in view: %s", error)
         return f"[{cut.size} earlier messages are not shown: they could not be summarised.]"
     return extract_summary(previous, goes, SummarySize.of(view).text)
 
 
-def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
+def _messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
     """Return the messages before a cut, unmasked: what was really said is what counts.
 
     Secrets go before long texts are cut short: half a secret is not recognised.
@@ -209,4 +209,4 @@ def messages_that_go(view: ContextView, cut: Cut) -> list[AnyMessage]:
 
 def _texts(view: ContextView, cut: Cut) -> list[str]:
     redact = view.policy.redact
-    return [transcript(message, redact=redact) for message in messages_that_go(view, cut)]
+    return [transcript(message, redact=redact) for message in _messages_that_go(view, cut)]

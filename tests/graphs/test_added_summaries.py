@@ -163,14 +163,8 @@ def test_a_redactor_that_came_later_holds_for_the_names_from_before(tmp_path: Pa
     assert "Ada_9" not in seen
 
 
-def test_half_of_a_secret_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
-    lines = [f"MIIEowIBAAKCAQEA7bq3Zk9{n}{'x' * 38}Q" for n in range(100, 400)]
-    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
-
-    def page(at: str) -> str:
-        """Look at a page."""
-        return "\n".join([f"notes_{at}", "word " * 200, begin, *lines, end, f"after_{at}"])
-
+def named_of_evicted(page: Any, tmp_path: Path) -> str:
+    """The names beside the summary of a thread whose results were all moved to files."""
     told = Scripted(
         *(calls(f"c{n}", name="page", at=f"p{n}") for n in range(12)),
         "done",
@@ -179,7 +173,18 @@ def test_half_of_a_secret_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
     eviction = ToolResultEvictionConfig(max_chars=2_000, preview_chars=300)
     graph = agent(told, tmp_path, [page], compaction=SOON, memory=None, eviction=eviction)
     graph.invoke(say("look at all of them"), {**thread(), "recursion_limit": 500})
-    named = str(graph.get_state(thread()).values["compaction"]["names"])
+    return str(graph.get_state(thread()).values["compaction"]["names"])
+
+
+def test_half_of_a_secret_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
+    lines = [f"MIIEowIBAAKCAQEA7bq3Zk9{n}{'x' * 38}Q" for n in range(100, 400)]
+    begin, end = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
+
+    def page(at: str) -> str:
+        """Look at a page."""
+        return "\n".join([f"notes_{at}", "word " * 200, begin, *lines, end, f"after_{at}"])
+
+    named = named_of_evicted(page, tmp_path)
     assert "notes_p0" in named
     assert "after_p0" in named
     assert "MIIE" not in named
@@ -191,15 +196,7 @@ def test_half_of_a_word_in_an_evicted_text_is_no_name(tmp_path: Path) -> None:
         hidden = ",".join(f"module_{n}_end" for n in range(10_000, 12_000))
         return f"{{'part_{at}':[{hidden}],'done_{at}':[]}}"
 
-    told = Scripted(
-        *(calls(f"c{n}", name="page", at=f"p{n}") for n in range(12)),
-        "done",
-        summary=lambda _: "## Facts\n- looked",
-    )
-    eviction = ToolResultEvictionConfig(max_chars=2_000, preview_chars=300)
-    graph = agent(told, tmp_path, [page], compaction=SOON, memory=None, eviction=eviction)
-    graph.invoke(say("look at all of them"), {**thread(), "recursion_limit": 500})
-    named = str(graph.get_state(thread()).values["compaction"]["names"])
+    named = named_of_evicted(page, tmp_path)
     assert "part_p" in named
     assert "done_p" in named
     assert "large_tool_results/" in named
