@@ -6,6 +6,7 @@
 
 Prints one report and writes it to `benchmark-results/` (`benchmarks.md`, `benchmarks.json`, with
 `--plot` also pictures): figures with the targets of the project, tables, the machine, the versions.
+It is written after every part, so that a run that is stopped leaves what it had measured.
 The parts beside peers want `pip install -e ".[bench]"`.
 """
 
@@ -18,6 +19,7 @@ import traceback
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from longthread.state.errors import LongthreadError
 
@@ -34,7 +36,8 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the parts, print the report and write it.
 
-    A part that fails is reported as such, and does not cost the figures of the others.
+    A part that fails is reported as such, and does not cost the figures of the others; nor does a
+    run that is stopped cost those that it has.
 
     Returns:
         1 if a part failed, or missed a target in a run that was large enough for it; else 0.
@@ -42,7 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     options, parts, plot = _read(given)
     measured = facts()
-    results, failed = [], False
+    command = shlex.join(["python", "-m", "benchmarks", *given])
+    results: list[Result] = []
+    written: list[Path] = []
+    failed = False
     for part in parts:
         print(f"── {part}", file=sys.stderr, flush=True)
         try:
@@ -54,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             why = f"Failed: {type(error).__name__}: {error}"
             print(why, file=sys.stderr)
             results.append(Result(part, PARTS[part], notes=[why]))
-    command = shlex.join(["python", "-m", "benchmarks", *given])
+        last = part == parts[-1]
+        written = write(options.out, results, measured, command, plot=plot and last)
     print(markdown(results, measured, command))
-    written = write(options.out, results, measured, command, plot=plot)
     print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
     figures = [figure for result in results for figure in result.figures]
     missed = any(figure.official and figure.passed is False for figure in figures)
@@ -84,13 +90,13 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
     )
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seeds", type=int, nargs="+", default=[], help="of generated sessions")
-    parser.add_argument("--tokens", type=int, nargs="+", default=[], help="their lengths")
+    parser.add_argument("--tokens", type=_positive, nargs="+", default=[], help="their lengths")
     parser.add_argument(
         "--all-settings", action="store_true", help="also the peers' settings that were dearer"
     )
     parser.add_argument(
         "--peer-summary-tokens",
-        type=int,
+        type=_positive,
         metavar="N",
         help="room for a peer's summary; default: as much as one of ours may take",
     )
@@ -100,6 +106,12 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
         parser.error(f"no part is called {', '.join(unknown)}: choose from {', '.join(PARTS)}")
     if read.plot and not find_spec("matplotlib"):
         parser.error("--plot draws with matplotlib: pip install matplotlib")
+    try:
+        read.out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=read.out):
+            pass
+    except OSError as error:
+        parser.error(f"--out {read.out}: nothing can be written there ({error.strerror})")
     options = Options(
         recorded=read.recorded,
         kinds=read.kinds,
@@ -112,6 +124,13 @@ def _read(given: Sequence[str]) -> tuple[Options, list[str], bool]:
         out=read.out,
     )
     return options, read.parts or list(PARTS), read.plot
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not a number of tokens: give 1 or more")
+    return number
 
 
 if __name__ == "__main__":

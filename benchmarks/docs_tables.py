@@ -43,7 +43,7 @@ def refreshed(text: str, report: Mapping[str, Any]) -> str:
         report: `benchmarks.json`, read.
 
     Raises:
-        LookupError: The report has the part, and no table of that title.
+        LookupError: The report has the part, and no table of that title, or the part has failed.
     """
     parts = {part["part"]: part for part in report["parts"]}
 
@@ -67,6 +67,8 @@ def _filling(part: Mapping[str, Any], title: str, report: Mapping[str, Any]) -> 
             Figure(**{name: value for name, value in figure.items() if name in fields})
             for figure in part["figures"]
         ]
+        if not figures:
+            raise LookupError(f"{part['part']} has no figures: {' '.join(part['notes'])}")
         return "\n".join(table_lines(figures_table(figures)))
     for table in part["tables"]:
         if table["title"].startswith(title):
@@ -88,12 +90,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of measurements.md")
     options = parser.parse_args(arguments)
     page = options.docs / "measurements.md"
-    text = page.read_text(encoding="utf-8")
+    pictures: list[Path] = []
+    try:
+        text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        parser.error(f"--docs {options.docs}: {error}")
     for folder in options.results:
-        report = json.loads((folder / "benchmarks.json").read_text(encoding="utf-8"))
-        text = refreshed(text, report)
-        for picture in folder.glob("*.png"):
-            shutil.copyfile(picture, options.docs / "images" / picture.name)
+        file = folder / "benchmarks.json"
+        try:
+            text = refreshed(text, json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            parser.error(f"{file} is no report that can be used: {error}")
+        pictures += folder.glob("*.png")
+    if pictures:
+        (options.docs / "images").mkdir(exist_ok=True)
+    for picture in pictures:
+        shutil.copyfile(picture, options.docs / "images" / picture.name)
     page.write_text(text, encoding="utf-8")
     print(f"{page}: {len(marked(text))} tables")
 

@@ -48,7 +48,8 @@ def run(options: Options) -> Result:
     generated_groups = [group for group in groups if group != RECORDED]
     result = Result("cost", "Cost and grounding beside the peers")
     short = [case.session.path.name for g in groups for case in sessions[g] if not case.long]
-    official = not (options.tiny or short or missing_peers() or room)
+    lost = any(one.failed for one in played if one.who.counted)
+    official = not (options.tiny or short or missing_peers() or room or lost)
     for name in ([RECORDED], generated_groups):
         if set(name) <= set(groups) and name:
             title = RECORDED if name == [RECORDED] else "generated"
@@ -101,7 +102,7 @@ def figures(
             ratio / best[0] if best else None,
             at_most=0.75,
             official=official,
-            note=f"{ratio:.3f} against {best[0]:.3f} ({best[1]})" if best else "no peer installed",
+            note=f"{ratio:.3f} against {best[0]:.3f} ({best[1]})" if best else "no peer has played",
         ),
         Figure(f"grounding, {where}", grounding, at_least=0.99, official=official),
         Figure(

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from longthread.stores.local.files import atomic_write
+
 from .result import Cell, Figure, Result, Table
 
 __all__ = ["document", "figures_table", "markdown", "result_markdown", "table_lines", "write"]
@@ -83,12 +85,15 @@ def document(results: Sequence[Result], facts: Mapping[str, Any], command: str) 
 def write(
     folder: Path, results: Sequence[Result], facts: Mapping[str, Any], command: str, *, plot: bool
 ) -> list[Path]:
-    """Write the report into a folder, with its plots; returns the files."""
+    """Write the report into a folder, with its plots; returns the files.
+
+    Each document is replaced as a whole: whoever stops the run finds the one before.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     report, data = folder / "benchmarks.md", folder / "benchmarks.json"
-    report.write_text(markdown(results, facts, command), encoding="utf-8")
+    atomic_write(str(report), markdown(results, facts, command).encode())
     text = json.dumps(document(results, facts, command), indent=2, ensure_ascii=False)
-    data.write_text(text + "\n", encoding="utf-8")
+    atomic_write(str(data), f"{text}\n".encode())
     written = [report, data]
     for result in results if plot else ():
         for name, draw in result.plots.items():

@@ -41,7 +41,8 @@ def run(options: Options) -> Result:
     sessions = cases(options)
     played = [play_all(ours(), sessions, failures=False)]
     if options.full:
-        played += [play_all(who, sessions) for who in peers() if who.counted]
+        beside = peers(summary_tokens=options.peer_summary_tokens)
+        played += [play_all(who, sessions) for who in beside if who.counted]
     result = Result("seeds", "Other seeds")
     hand = [group for group in sessions if group.endswith(HAND)]
     other = [group for group in sessions if group.endswith(OTHER)]
@@ -56,7 +57,8 @@ def run(options: Options) -> Result:
             note=f"{played[0].ratio(hand):.3f} → {played[0].ratio(other):.3f}",
         )
     )
-    result.figures += _against_peers(played, hand, other)
+    official = options.peer_summary_tokens is None
+    result.figures += _against_peers(played, hand, other, official)
     rows: list[list[Cell]] = []
     for one in played:
         for was, now in zip(hand, other, strict=True):
@@ -73,7 +75,7 @@ def run(options: Options) -> Result:
 
 
 def _against_peers(
-    played: Sequence[Played], hand: Sequence[str], other: Sequence[str]
+    played: Sequence[Played], hand: Sequence[str], other: Sequence[str], official: bool
 ) -> list[Figure]:
     was, now = cheapest(played, hand), cheapest(played, other)
     own = played[0].ratio(hand), played[0].ratio(other)
@@ -85,6 +87,7 @@ def _against_peers(
             "cost against the cheapest peer with other seeds, change",
             _change(before, after),
             at_most=0.05,
+            official=official,
             note=f"{before:.3f} ({was[1]}) → {after:.3f} ({now[1]})",
         )
     ]

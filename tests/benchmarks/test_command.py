@@ -10,7 +10,7 @@ import pytest
 
 from longthread.benchmarks import __main__ as command
 from longthread.benchmarks import contest, sessions
-from longthread.benchmarks.suite import parts
+from longthread.benchmarks.suite import cost, parts
 from longthread.benchmarks.suite.options import Options
 from longthread.benchmarks.suite.result import Figure, Result
 
@@ -111,3 +111,57 @@ def test_without_a_part_all_of_them_run_in_their_order(
     monkeypatch.setattr(command, "run_part", run)
     command.main(["--out", str(tmp_path)])
     assert ran == list(parts.PARTS)
+
+
+def test_a_run_that_is_stopped_leaves_the_parts_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(name: str, options: Options) -> Result:
+        if name == "tokens":
+            raise KeyboardInterrupt
+        return Result(name, name, [Figure("f", 0.5, at_most=1)])
+
+    monkeypatch.setattr(command, "run_part", run)
+    with pytest.raises(KeyboardInterrupt):
+        command.main(["steps", "tokens", "--out", str(tmp_path)])
+    report = json.loads((tmp_path / "benchmarks.json").read_text(encoding="utf-8"))
+    assert [part["part"] for part in report["parts"]] == ["steps"]
+    assert "| f | 0.500 |" in (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+
+
+def test_a_folder_that_cannot_be_written_is_named_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def run(name: str, options: Options) -> Result:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(command, "run_part", run)
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(SystemExit):
+            command.main(["imports", "--out", str(out)])
+        assert f"--out {out}: " in capsys.readouterr().err
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize("option", ["--tokens", "--peer-summary-tokens"])
+@pytest.mark.parametrize("number", ["0", "-5"])
+def test_a_number_of_tokens_is_one_or_more(
+    option: str, number: str, tmp_path: Path, capsys: Any
+) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["cost", "--tiny", "--out", str(tmp_path), f"{option}={number}"])
+    assert f"{option}: {number} is not a number of tokens" in capsys.readouterr().err
+
+
+def test_without_every_peer_played_no_figure_is_a_targets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(session: Any, window: int) -> Any:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(cost, "missing_peers", list)
+    monkeypatch.setattr(cost, "peers", lambda **_: [contest.Contestant("peer", "", fails)])
+    result = cost.run(Options(kinds=["research"], tokens=[34_000]))
+    assert not any(figure.official for figure in result.figures)
+    assert result.figures[0].note == "no peer has played"

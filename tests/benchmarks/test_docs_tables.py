@@ -72,3 +72,22 @@ def test_every_marked_table_of_the_page_belongs_to_a_part() -> None:
     marked = docs_tables.marked((docs_tables.DOCS / "measurements.md").read_text(encoding="utf-8"))
     assert {part for part, _ in marked} >= {"cost", "seeds", "steps"}
     assert {part for part, _ in marked} <= set(PARTS)
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "{}"])
+def test_a_folder_without_a_report_is_named_and_the_page_is_kept(
+    content: str | None, tmp_path: Path, capsys: Any
+) -> None:
+    (tmp_path / "measurements.md").write_text(PAGE, encoding="utf-8")
+    if content is not None:
+        (tmp_path / "benchmarks.json").write_text(content, encoding="utf-8")
+    with pytest.raises(SystemExit):
+        docs_tables.main([str(tmp_path), "--docs", str(tmp_path)])
+    assert str(tmp_path / "benchmarks.json") in capsys.readouterr().err
+    assert (tmp_path / "measurements.md").read_text(encoding="utf-8") == PAGE
+
+
+def test_a_part_that_failed_does_not_empty_its_table() -> None:
+    failed = document([Result("cost", "Cost", notes=["Failed: no room"])], facts(), "")
+    with pytest.raises(LookupError, match="no room"):
+        docs_tables.refreshed("<!-- benchmarks: cost, targets -->\nx\n<!-- /benchmarks -->", failed)
