@@ -4,6 +4,10 @@ Anthropic reads a prefix from its cache up to a marked block, and looks back a l
 the stable places are marked: the system prompt, the reference material up to the end of the summary
 (a block for each of its parts, so that one that was added to begins as it did), the end of what the
 last request already had, and the end of this one. Others cache by themselves and get no markers.
+
+It refuses a request with more than four. An application's own markers stay and take their places:
+the end of this request and of the last one are then worth more than what stands before them. Nor
+does it take a marker that holds for an hour after one of ours, which hold for five minutes.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ from ..state.reference import REFERENCE_ID, reference_blocks
 __all__ = ["with_cache_hints"]
 
 _MARKER = {"type": "ephemeral"}
+_MOST = 4
 _MARKABLE = frozenset({"text", "image", "document", "tool_result", "tool_use"})
 
 
@@ -32,8 +37,33 @@ def with_cache_hints(messages: Sequence[AnyMessage], head: int) -> list[AnyMessa
     last_step = len(messages) - 1
     while last_step > head and isinstance(messages[last_step], ToolMessage):
         last_step -= 1
-    places = {len(messages) - 1, last_step - 1, *range(min(head, 2))}
-    return [_marked(message) if at in places else message for at, message in enumerate(messages)]
+    hinted = list(messages)
+    left = _MOST - sum(map(_markers, messages))
+    first = max((at for at, message in enumerate(messages) if _lasts(message)), default=0)
+    for at in dict.fromkeys([len(messages) - 1, last_step - 1, *reversed(range(min(head, 2)))]):
+        if not first <= at < len(messages):
+            continue
+        marked = _marked(messages[at])
+        more = _markers(marked) - _markers(messages[at])
+        if more <= left:
+            hinted[at] = marked
+            left -= more
+    return hinted
+
+
+def _markers(message: AnyMessage) -> int:
+    """How many markers a message has."""
+    if isinstance(message.content, str):
+        return 0
+    return sum(isinstance(block, dict) and "cache_control" in block for block in message.content)
+
+
+def _lasts(message: AnyMessage) -> bool:
+    """Whether a message has a marker that holds for longer than ours."""
+    if isinstance(message.content, str):
+        return False
+    marks = [block.get("cache_control") for block in message.content if isinstance(block, dict)]
+    return any(isinstance(mark, dict) and mark.get("ttl", "5m") != "5m" for mark in marks)
 
 
 def _marked(message: AnyMessage) -> AnyMessage:
@@ -55,7 +85,7 @@ def _marked(message: AnyMessage) -> AnyMessage:
         return message
     if block["type"] == "text" and not str(block.get("text", "")).strip():
         return message
-    content[-1] = {**block, "cache_control": _MARKER}
+    content[-1] = {"cache_control": _MARKER, **block}
     return message.model_copy(update={"content": content})
 
 

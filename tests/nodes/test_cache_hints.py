@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from agents import Scripted, calls, say, thread
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,3 +120,36 @@ def test_reference_material_without_a_summary_is_one_block() -> None:
     reference = reference_message("<item>Rules.\n\nMore.</item>", "", 0)
     assert reference is not None
     assert reference_blocks(str(reference.content)) == ([reference.content], "")
+
+
+def test_an_applications_own_markers_count_towards_the_four(tmp_path: Path) -> None:
+    own = {"type": "ephemeral", "ttl": "1h"}
+    rules = {"type": "text", "text": "Rules.", "cache_control": own}
+    script = Scripted(calls("a"), calls("b", "c"), "done")
+    graph = create_agent_graph(
+        Anthropic(script=script),
+        [look],
+        system_prompt=SystemMessage([rules, {"type": "text", "text": "Be brief."}]),
+        reference=["More rules."],
+        workspace=tmp_path,
+        checkpointer=InMemorySaver(),
+    )
+    question = HumanMessage([{"type": "text", "text": "go", "cache_control": own}])
+    graph.invoke({"messages": [question]}, thread())
+    for request in script.requests:
+        blocks: list[Any] = [b for m in request for b in m.content if isinstance(b, dict)]
+        marks = [block["cache_control"] for block in blocks if "cache_control" in block]
+        assert len(marks) <= 4
+        assert marks.count(own) == 2, "what the application has marked stays as it is"
+        assert marks[:2] == [own, own], "one that holds longer may not follow one of ours"
+    assert marked(script.requests[-1])[-1] == len(script.requests[-1]) - 1
+
+
+@pytest.mark.parametrize("many", range(7))
+def test_the_end_is_marked_as_long_as_there_is_room(many: int) -> None:
+    block = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+    request: list[Any] = [SystemMessage("s"), HumanMessage([block] * many or "q")]
+    request += [AIMessage("a"), HumanMessage("go on")]
+    hinted = with_cache_hints(request, 1)
+    assert (len(request) - 1 in marked(list(hinted))) == (many < 4)
+    assert sum(str(m.content).count("cache_control") for m in hinted) == max(many, min(4, many + 3))
