@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import re
+
+from hypothesis import example, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
@@ -123,3 +125,17 @@ def test_a_secret_in_a_summary_that_is_written_anew_does_not_become_a_name() -> 
     before = ("Log in with password=hunter2hunter2 on db_main.", ())
     lines = names_after([], before=before, summary="All anew.", added=50, most=90, left=90)
     assert lines == [(9, "Also named: db_main")]
+
+
+pieces = st.lists(st.sampled_from(["PR-47", "-", "_", " ", ".", "é", "1", "a"]), max_size=6)
+
+
+@given(pieces)
+@example(["PR-47", "1", " ", "PR-47"])
+@example(["PR-47", "-", " "])
+@example(["a", "-", "PR-47"])
+def test_a_name_stands_in_a_text_where_it_is_no_part_of_a_longer_one(given: list[str]) -> None:
+    text = "".join(given)
+    whole = re.search(r"(?<!\w)(?<!\w-)PR-47(?!-?\w)", text) is not None
+    named = names_after(["PR-47"], before=("", []), summary=text, added=50, most=50, left=50)
+    assert bool(named) == (not whole)
