@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -79,8 +80,15 @@ def _filling(part: Mapping[str, Any], title: str, report: Mapping[str, Any]) -> 
 
 def _command(command: str) -> str:
     """Shorten a command to what another reader can run: folders by their last name, no output."""
-    words = re.sub(r" --out \S+", "", command).split()
-    return " ".join(word.rpartition("/")[2] or word for word in words)
+    words: list[str] = []
+    given = iter(shlex.split(command))
+    for word in given:
+        if word == "--out":
+            next(given, None)
+        elif not word.startswith("--out="):
+            option, equals, value = word.rpartition("=")
+            words.append(option + equals + (value.rstrip("/").rpartition("/")[2] or value))
+    return shlex.join(words)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -13,6 +13,8 @@ from .errors import ConfigurationError
 
 __all__ = ["ConfigModel", "explained"]
 
+_LONGEST = 200
+
 
 class ConfigModel(BaseModel):
     """A frozen model that refuses unknown fields and says what is wrong with a value."""
@@ -57,7 +59,7 @@ def explained(model: type[BaseModel], error: ValidationError) -> str:
     told: dict[str, list[str]] = {}
     for detail in error.errors(include_url=False):
         field = ".".join(_place(detail["loc"]))
-        place = f".{field}={detail['input']!r}" if field else f"({detail['input']!r})"
+        place = f".{field}={_value(detail['input'])}" if field else f"({_value(detail['input'])})"
         unknown = detail["type"] == "extra_forbidden"
         problem = _unknown(model, field) if unknown else detail["msg"].removeprefix("Value error, ")
         told.setdefault(f"{model.__name__}{place}", []).append(problem)
@@ -65,6 +67,15 @@ def explained(model: type[BaseModel], error: ValidationError) -> str:
         f"{place}: {' or '.join(problems).replace(' or Input should be', ' or')}"
         for place, problems in told.items()
     )
+
+
+def _value(given: Any) -> str:
+    """Return a value as Python writes it, its beginning if that is long."""
+    try:
+        written = repr(given)
+    except ValueError:  # Python writes no number of so many digits
+        return "a number of thousands of digits"
+    return written if len(written) <= _LONGEST else f"{written[:_LONGEST]}…"
 
 
 def _place(steps: tuple[int | str, ...]) -> Iterator[str]:

@@ -91,3 +91,13 @@ def test_a_part_that_failed_does_not_empty_its_table() -> None:
     failed = document([Result("cost", "Cost", notes=["Failed: no room"])], facts(), "")
     with pytest.raises(LookupError, match="no room"):
         docs_tables.refreshed("<!-- benchmarks: cost, targets -->\nx\n<!-- /benchmarks -->", failed)
+
+
+def test_folders_are_shortened_however_the_command_names_them() -> None:
+    given = "python -m benchmarks '--out=/tmp/x y' cost --recorded '/a b/c d/' --out '/tmp/x y'"
+    report = document([], facts(), f"{given} --full")
+    text = docs_tables.refreshed(
+        "<!-- benchmarks: cost, run -->\n<!-- /benchmarks -->",
+        {**report, "parts": [{"part": "cost"}]},
+    )
+    assert "    python -m benchmarks cost --recorded 'c d' --full\n" in text

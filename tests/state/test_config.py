@@ -123,3 +123,11 @@ def test_braces_and_percent_signs_in_prompts_are_safe() -> None:
 def test_true_and_false_are_no_numbers(config: Any, field: str, value: bool) -> None:
     with pytest.raises(LongthreadError, match=rf"{config.__name__}\.{field}={value}: must be"):
         config(**{field: value})
+
+
+def test_a_value_that_is_long_or_cannot_be_written_is_refused_as_any_other() -> None:
+    with pytest.raises(LongthreadError, match=r"CompactionConfig\.payback=a number of thousands"):
+        CompactionConfig(payback=10**5000)
+    with pytest.raises(LongthreadError, match="must contain the placeholder") as refused:
+        CompactionConfig(summary_prompt="x" * 1_000_000)
+    assert len(str(refused.value)) < 500
