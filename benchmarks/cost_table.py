@@ -45,10 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def cases(options: argparse.Namespace) -> list[Case]:
-    """Return the sessions that were asked for; fewer and shorter ones without `--full`."""
+    """Return the sessions that were asked for; fewer and shorter ones without `--full`.
+
+    Raises:
+        SystemExit: None were.
+    """
     seeds = options.seeds if options.seeds is not None else [1, 2, 3] if options.full else [1]
     tokens = options.tokens or (100_000 if options.full else 40_000)
     found = find_sessions(options.recorded) if options.recorded else []
+    if not found and not seeds:
+        raise SystemExit("no sessions to play: name recordings, or give --seeds a number")
     return [
         *(Case("recorded", read_session(path)) for path in found),
         *(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from longthread.benchmarks import __main__ as command
-from longthread.benchmarks import contest, sessions
+from longthread.benchmarks import compaction_constants, contest, sessions
 from longthread.benchmarks.suite import cost, parts
 from longthread.benchmarks.suite.options import Options
 from longthread.benchmarks.suite.result import Figure, Result
@@ -165,3 +165,8 @@ def test_without_every_peer_played_no_figure_is_a_targets(
     result = cost.run(Options(kinds=["research"], tokens=[34_000]))
     assert not any(figure.official for figure in result.figures)
     assert result.figures[0].note == "no peer has played"
+
+
+def test_a_table_without_sessions_says_what_to_name() -> None:
+    with pytest.raises(SystemExit, match="no sessions to play: name recordings"):
+        compaction_constants.main(["--seeds"])
