@@ -11,7 +11,6 @@ with a model that stops when it has said what there is to say.
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from longthread import CompactionConfig
 from longthread.apps.replay import default_window
 
 from .cost_table import Setting, add_arguments, cases, print_costs, print_facts
+from .quiet import quiet
 
 __all__ = ["main", "settings"]
 
@@ -53,12 +53,12 @@ def settings(*, full: bool) -> list[Setting]:
     return found
 
 
+@quiet()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     add_arguments(parser)
     options = parser.parse_args(arguments)
-    logging.getLogger("longthread").setLevel(logging.ERROR)
     sessions = cases(options)
     print_facts(sessions)
     print_costs(

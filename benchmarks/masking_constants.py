@@ -12,13 +12,13 @@ run. Without arguments it takes some minutes; `--full` crosses all settings on l
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Sequence
 
 from longthread import CompactionConfig, MaskingConfig
 from longthread.apps.replay import Session, default_window
 
 from .cost_table import Setting, add_arguments, cases, print_costs, print_facts
+from .quiet import quiet
 
 __all__ = ["main", "settings"]
 
@@ -52,12 +52,12 @@ def everything(session: Session) -> int:
     return 2 * session.tokens
 
 
+@quiet()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     add_arguments(parser)
     options = parser.parse_args(arguments)
-    logging.getLogger("longthread").setLevel(logging.ERROR)
     sessions = cases(options)
     print_facts(sessions)
     print_costs(

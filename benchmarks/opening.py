@@ -15,7 +15,6 @@ others may be at work.
 from __future__ import annotations
 
 import argparse
-import logging
 import shutil
 import statistics
 import tempfile
@@ -29,6 +28,8 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 
 from longthread import create_agent_graph
 from longthread.graphs.scripted import ScriptedModel
+
+from .quiet import quiet
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
 
@@ -109,6 +110,7 @@ def one_more_call(
     return clock, processor, live
 
 
+@quiet()
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -118,7 +120,6 @@ def main() -> None:
     parser.add_argument("--journal-window", type=int, default=5_000)
     parser.add_argument("--unsealed", action="store_true", help="also without sealing")
     arguments = parser.parse_args()
-    logging.getLogger("longthread").setLevel(logging.ERROR)
     windows = [arguments.journal_window, *([None] if arguments.unsealed else [])]
     columns = (
         f"{name:>{width}}" for name, width in (("clock", 9), ("processor", 11), ("ratio", 7))

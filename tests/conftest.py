@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
@@ -28,6 +29,26 @@ def pytest_configure() -> None:
     """
     if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > 4 * 2**30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_changed_for_the_next_test() -> Iterator[None]:
+    """A test that changes what belongs to the whole process fails itself, not the ones after it."""
+    before = _of_the_process()
+    yield
+    assert _of_the_process() == before
+
+
+def _of_the_process() -> dict[str, object]:
+    log = logging.getLogger("longthread")
+    return {
+        "log level": log.level,
+        "log handlers": list(log.handlers),
+        "log lines reach the root": log.propagate and not log.disabled,
+        "disabled levels": logging.root.manager.disable,
+        "working folder": Path.cwd(),
+        "environment": {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"},
+    }
 
 
 @pytest.fixture(autouse=True)

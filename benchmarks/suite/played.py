@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from longthread.apps.replay import Session
 
 from ..contest import Contestant
 from ..cost import Cost
+from ..quiet import quiet
 
 __all__ = ["Case", "Played", "cheapest", "mean", "play_all"]
-
-_TALKATIVE = ("longthread", "langgraph.checkpoint.serde.jsonplus", "deepagents", "langchain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +92,10 @@ def play_all(
         for case in members:
             print(f"… {who.name}: {case.session.path.stem}", file=sys.stderr, flush=True)
             try:
-                with _quiet():
+                with quiet(logging.CRITICAL):
                     played.costs[group].append(who.play(case.session, case.window))
             except Exception as error:
                 if not failures:
                     raise
                 played.failed[case.session.path.name] = f"{type(error).__name__}: {error}"
     return played
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep warnings and log lines out of the report; the figures say what they say."""
-    logs = [logging.getLogger(name) for name in _TALKATIVE]
-    levels = [log.level for log in logs]
-    for log in logs:
-        log.setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for log, level in zip(logs, levels, strict=True):
-            log.setLevel(level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import statistics
 import tempfile
 import time
@@ -14,6 +13,7 @@ from longthread import open_checkpointer
 
 from ..opening import THREAD, graph_of, grow, lengthen, one_more_call
 from ..postgres import empty_database, server_of_its_own
+from ..quiet import quiet
 from .options import Options
 from .result import Cell, Figure, Result, Table
 
@@ -24,12 +24,12 @@ Time = tuple[float, float]
 """Milliseconds of the clock, and of the processor."""
 
 
+@quiet()
 def run(options: Options) -> Result:
     """Time calls on a short and a long thread; 5,000 and 50,000 messages with `--full`."""
     window = options.size(10, 500, 5_000)
     lengths = (window, options.size(20, 10 * window, 10 * window))
     batch, repeat = options.size(4, 100, 200), options.size(1, 5, 7)
-    logging.getLogger("longthread").setLevel(logging.ERROR)
     result = Result("turns", "One more call by length of the thread")
     rows: list[list[Cell]] = []
     sqlite = [_on_sqlite(length, window, batch, repeat, forks=options.full) for length in lengths]

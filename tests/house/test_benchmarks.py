@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-import logging
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +22,6 @@ TINY: dict[str, list[str]] = {
     "thread_search": ["--threads", "2", "--messages", "4", "--queries", "3"],
     "token_counting": [],
 }
-
-
-@pytest.fixture(autouse=True)
-def _log_level() -> Iterator[None]:
-    """Benchmarks silence our warnings; the tests after them still want to see them."""
-    log = logging.getLogger("longthread")
-    level = log.level
-    yield
-    log.setLevel(level)
 
 
 def benchmark(name: str) -> Any:
