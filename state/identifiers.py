@@ -20,13 +20,14 @@ _IDENTIFIER = re.compile(
       (?<![\w.+-])[\w.+-]++@[\w-]++\.[\w.]+    # an address
     | (?<![\w./-])[\w.-]*+(?:/++[\w.-]++)++    # a path
     | \b[A-Za-z_]\w*(?:\.\w+)+\b               # a.dotted.name
-    | (?<!\w)(?<!\w-)(?=(?:[^\W\d]|(?<=\w)-(?=\w))*+\d)\w++(?:-\w++)*+
-                                              # anything with a digit, hyphens included
+    | (?<!\w)(?<!\w-)(?=(?:[^\W\d]|(?<=\w)-(?=\w))*+\d)\w++(?:-\w++|\.\d\w*+)*+
+                                              # anything with a digit: hyphens, versions
     | \b[A-Za-z]\w*_\w+\b                      # a snake_case name
     | \b[A-Z]?[a-z]+(?:[A-Z][a-z0-9]+)+\b      # a CamelCase name
     """,
     re.VERBOSE,
 )
+_DECIMAL = re.compile(r"\d{1,3}\.\d{1,3}")
 _REDACTED = re.compile(r"\[redacted: [^\]\n]*\]")
 _SHORTEST, _LONGEST = 3, 80
 
@@ -61,8 +62,9 @@ def nameable(text: str) -> list[str]:
 def names_in(messages: Iterable[AnyMessage]) -> list[str]:
     """Return the same, the likeliest to be needed again first.
 
-    What the user or the agent has named; then what results of tools have shown, the more often the
-    earlier. What looks like a secret is left out: nobody has decided that it is worth keeping.
+    What the user or the agent has named; then what results of tools have shown: paths before all
+    else, since they can be opened again, and what was shown more often before the rest. What looks
+    like a secret is left out: nobody has decided that it is worth keeping.
     """
     named: dict[str, None] = {}
     shown: dict[str, int] = {}
@@ -80,7 +82,7 @@ def names_in(messages: Iterable[AnyMessage]) -> list[str]:
                 named.pop(word, None)
                 named[word] = None
     latest = list(reversed(shown))
-    latest.sort(key=shown.__getitem__, reverse=True)  # of equals the latest stays first
+    latest.sort(key=lambda word: ("/" in word, shown[word]), reverse=True)  # equals: latest first
     return [*reversed(named), *latest]
 
 
@@ -111,6 +113,6 @@ def _arguments(args: Any) -> Iterator[tuple[str, str]]:
 def _note(text: str, found: dict[str, None]) -> None:
     for match in _IDENTIFIER.finditer(text):
         word = match.group()
-        if _SHORTEST <= len(word) <= _LONGEST:
+        if _SHORTEST <= len(word) <= _LONGEST and not _DECIMAL.fullmatch(word):
             found.pop(word, None)
             found[word] = None

@@ -60,9 +60,11 @@ def names_after(
     text, lines = before
     if text and f"{summary}\n\n".startswith(f"{text}\n\n"):
         line = _line(words, with_names(summary, lines), min(added, most))
-        fits = _tokens([*lines, (0, line)]) <= most
-        kept = list(lines) if fits else _within(lines, left - added)
-        return [*kept, (len(summary), line)] if line else kept
+        if _tokens([*lines, (0, line)]) > most:
+            # What is named again must not go with the lines that it stood in before.
+            lines = _within(lines, left - added)
+            line = _line(words, with_names(summary, lines), min(added, most))
+        return [*lines, (len(summary), line)] if line else list(lines)
     new = _line(words, summary, min(added, most))
     earlier = [word for _, line in reversed(lines) for word in _words(line)]
     every = dict.fromkeys([*_words(new), *earlier, *nameable(text)])
@@ -91,15 +93,20 @@ def _stands_in(text: str, word: str) -> bool:
     while at >= 0:
         end = at + len(word)
         before, after = text[max(0, at - 2) : at], text[end : end + 2]
-        if not (_goes_on(before[::-1]) or _goes_on(after)):
+        if not (_goes_on(before[::-1], word[0]) or _goes_on(after, after[1:])):
             return True
         at = text.find(word, at + 1)
     return False
 
 
-def _goes_on(beside: str) -> bool:
-    """Whether a word goes on with these two characters, read away from it."""
-    letter = beside[1:] if beside.startswith("-") else beside[:1]
+def _goes_on(beside: str, after_dot: str) -> bool:
+    """Whether a word goes on with these two characters, read away from it.
+
+    A dot joins only what has a digit behind it: 3.11, and not the end of a sentence.
+    """
+    if beside[:1] == "." and not after_dot.isdigit():
+        return False
+    letter = beside[1:] if beside[:1] in ("-", ".") else beside[:1]
     return letter.isalnum() or letter == "_"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, ToolMessage
 
 from longthread.state.identifiers import identifiers, identifiers_in, nameable, names_in
 
@@ -42,3 +42,33 @@ def test_a_secret_is_known_by_the_name_of_its_argument() -> None:
     message = called(password="hunter2hunter2", nested=[{"api_key": "abcdef123456"}], host="db_1")
     assert names_in([message]) == ["db_1"]
     assert nameable("with password=hunter2hunter2 on db_1") == ["db_1"]
+
+
+def test_versions_addresses_and_numbers_with_dots_stay_whole() -> None:
+    text = (
+        "gpt-4.1-mini at 10.0.3.17, Python 3.11; arXiv:2504.19969, v1.2.3; 12.50 of 1234.56. PR-47."
+    )
+    assert identifiers(text) == [
+        "PR-47",
+        "1234.56",
+        "v1.2.3",
+        "2504.19969",
+        "arXiv",
+        "10.0.3.17",
+        "gpt-4.1-mini",
+    ]
+
+
+def test_of_what_results_have_shown_paths_come_first_and_then_what_was_shown_more_often() -> None:
+    results = [
+        ToolMessage("order_one src/app/old.py", tool_call_id="a"),
+        ToolMessage("order_two order_one src/app/new.py", tool_call_id="b"),
+        ToolMessage("order_three", tool_call_id="c"),
+    ]
+    assert names_in(results) == [
+        "src/app/new.py",
+        "src/app/old.py",
+        "order_one",
+        "order_three",
+        "order_two",
+    ]

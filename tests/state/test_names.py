@@ -108,10 +108,10 @@ def test_when_the_lines_become_too_many_the_oldest_go() -> None:
 
 
 def test_a_word_that_is_only_a_part_of_a_longer_one_is_not_shown_yet() -> None:
-    found = ["PR-471", "PR-4711", "job_1", "src/app.py", "app.py"]
-    summary = "PR-4711 broke job_12 in src/app.py."
+    found = ["PR-471", "PR-4711", "job_1", "src/app.py", "app.py", "2504.19", "4.2.0", "v1.30"]
+    summary = "PR-4711 broke job_12 in src/app.py of 2504.1969 at 1.4.2.0. It is v1.30."
     lines = names_after(found, before=("", ()), summary=summary, added=60, most=60, left=60)
-    assert lines == [(len(summary), "Also named: PR-471, job_1")]
+    assert lines == [(len(summary), "Also named: PR-471, job_1, 2504.19, 4.2.0")]
 
 
 def test_no_line_is_put_into_a_word_when_a_new_summary_begins_like_the_one_before() -> None:
@@ -130,12 +130,21 @@ def test_a_secret_in_a_summary_that_is_written_anew_does_not_become_a_name() -> 
 pieces = st.lists(st.sampled_from(["PR-47", "-", "_", " ", ".", "é", "1", "a"]), max_size=6)
 
 
+def test_what_is_named_again_does_not_go_with_the_line_that_it_stood_in() -> None:
+    before = ("One.", [(4, "Also named: used_id, unused_id")])
+    lines = names_after(
+        ["used_id", "new_id"], before=before, summary="One.\n\nTwo.", added=12, most=12, left=12
+    )
+    assert lines == [(10, "Also named: used_id, new_id")]
+
+
 @given(pieces)
+@example(["PR-47", ".", "1"])
 @example(["PR-47", "1", " ", "PR-47"])
 @example(["PR-47", "-", " "])
 @example(["a", "-", "PR-47"])
 def test_a_name_stands_in_a_text_where_it_is_no_part_of_a_longer_one(given: list[str]) -> None:
     text = "".join(given)
-    whole = re.search(r"(?<!\w)(?<!\w-)PR-47(?!-?\w)", text) is not None
+    whole = re.search(r"(?<!\w)(?<!\w-)PR-47(?!-?\w)(?!\.\d)", text) is not None
     named = names_after(["PR-47"], before=("", []), summary=text, added=50, most=50, left=50)
     assert bool(named) == (not whole)
