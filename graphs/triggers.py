@@ -92,12 +92,14 @@ class Triggers:
         """What is due now that a result is there?
 
         The edge of a parallel call sees no result but its own; then `reasoning` asks, with all of
-        them in view.
+        them in view, and whether they end the call.
         """
         view = self._view(state)
+        if view.body.unanswered:
+            return READY
         if ends_directly(view):
             return "flush first" if self.policy.remembers else "returned"
-        return READY if view.body.unanswered else self._label(next_due(view))
+        return self._label(next_due(view))
 
     def answered(self, state: State) -> str | list[Send]:
         """What did the model do: call tools, overflow, finish? Or was something due before it?"""

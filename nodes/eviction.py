@@ -11,7 +11,7 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from ..state.counting import text_of
 from ..state.decisions import Eviction
 from ..state.errors import WorkspaceError
-from ..state.oversize import oversized, preview_length
+from ..state.oversize import oversized, with_previews
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.replacement import text_hash
@@ -59,11 +59,9 @@ class EvictionNode(Node):
                 log.warning("a large result stays in the context: %s", error)
                 continue
             assert message.id is not None
-            evictions[message.id] = Eviction(
-                path=path, chars=len(text), preview=preview_length(text, view)
-            )
+            evictions[message.id] = Eviction(path=path, chars=len(text), preview=0)
             run.emit("eviction", message_id=message.id, path=path, chars=len(text))
-        return {"evictions": evictions} if evictions else {}
+        return {"evictions": with_previews(evictions, view)} if evictions else {}
 
     def _path(self, message: AnyMessage, text: str, thread_id: str | None) -> str:
         """`<folder>/<thread>/<call id>-<hash>.txt`: equal text shares a file, other text never."""

@@ -11,9 +11,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import Runnable, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
+from ..state.cut import exceeds_alone
 from ..state.decisions import OverflowState, learned
-from ..state.due import can_shrink, next_due, shape_is_due, shed_through
-from ..state.errors import ConfigurationError
+from ..state.due import can_shrink, is_answered, next_due, shape_is_due, shed_through
+from ..state.errors import ConfigurationError, ThreadBudgetError
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -38,7 +39,8 @@ class ReasoningNode(Node):
     Also writes `usage` (the provider's count, baseline of the next estimate) and, when the request
     did not fit, `overflow` instead of an answer. A second overflow in the same step, and every
     other error, is raised as the provider's own: nothing is written, and the thread can be resumed
-    here. If results that came in together make something due, nothing is sent yet.
+    here. If results that came in together make something due, or all are for the user, nothing is
+    sent (yet).
 
     Args:
         policy: The agent's policy.
@@ -81,10 +83,18 @@ class ReasoningNode(Node):
             )
         if view.body.unanswered:
             return {}  # a result was taken away, and no provider takes calls left open at the end
+        if view.body.parallel and view.journal[-1].type == "tool" and is_answered(view):
+            return {}  # results that are for the user, all of them: only now are they all in view
         if self.structured is not None and shape_is_due(state, view):
             return (yield from self._shaped(view, run))
         if state.get("fresh_results") and self._may_be_due(view) and next_due(view) is not None:
             return {}
+        if self._cannot_fit(view):
+            raise ThreadBudgetError(
+                f"the last step alone is too long for the model: {_sizes(view)}. Its results are "
+                "in files already. Use a model with a larger window (context_window=…), let the "
+                "step be summarised (compaction=CompactionConfig()), or take its last calls back."
+            )
         model = self.model
         if run.checkpointer is None and self.without_threads is not None:
             model = self.without_threads
@@ -119,6 +129,13 @@ class ReasoningNode(Node):
         that is made for each request is not known before.
         """
         return callable(self.policy.system) or view.body.parallel
+
+    def _cannot_fit(self, view: ContextView) -> bool:
+        """Whether the last step is above the window, with its texts evicted and no summary."""
+        compaction, evicts = self.policy.compaction, self.policy.eviction is not None
+        if not evicts or (compaction is not None and compaction.enabled):
+            return False
+        return view.tokens > view.window and exceeds_alone(view)
 
     def _shaped(self, view: ContextView, run: Run) -> Steps[Update]:
         """Ask for the answer once more, in the shape of the schema; it is committed already."""

@@ -20,6 +20,7 @@ __all__ = [
     "FILE_TOKENS",
     "IMAGE_TOKENS",
     "count_known",
+    "count_media",
     "count_message",
     "count_schemas",
     "count_text",
@@ -114,6 +115,13 @@ def count_message(message: BaseMessage) -> int:
     elif isinstance(message, ToolMessage):
         total += CALL_OVERHEAD
     return total
+
+
+def count_media(message: BaseMessage) -> int:
+    """Estimate what of a message's tokens its images, recordings and documents take."""
+    if isinstance(message.content, str):
+        return 0
+    return sum(_count_block(block) for block in message.content if is_media(block))
 
 
 def count_known(message: BaseMessage, journal: Journal) -> int:

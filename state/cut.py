@@ -10,6 +10,7 @@ from itertools import accumulate
 from langchain_core.messages import ToolMessage
 
 from .config import CompactionConfig
+from .counting import count_media
 from .payback import compaction_pays
 from .projection import ContextView
 
@@ -19,6 +20,7 @@ __all__ = [
     "choose_cut",
     "compaction_due",
     "cut_at",
+    "exceeds_alone",
     "last_step",
     "legal_places",
     "paused",
@@ -84,7 +86,7 @@ def choose_cut(view: ContextView, keep: int | None = None) -> Cut | None:
     """Return the legal cut nearest to a place in the body, or None if there is none.
 
     A later place is preferred, so that the kept tail does not grow over what was asked for; the
-    last step always stays.
+    last step stays, unless it would not fit if it were all that is left.
 
     Args:
         view: The projection.
@@ -95,7 +97,7 @@ def choose_cut(view: ContextView, keep: int | None = None) -> Cut | None:
         return None
     if keep is None:
         keep = _first_kept(view, view.policy.compaction or CompactionConfig())
-    last = last_step(view)
+    last = len(body.messages) if exceeds_alone(view) else last_step(view)
     legal = legal_places(view)
     places = [i for i in range(min(keep, last), last + 1) if legal[i]]
     if not places:
@@ -128,6 +130,8 @@ def _shown_again(view: ContextView, place: int) -> int:
 def _first_kept(view: ContextView, config: CompactionConfig) -> int:
     """Index of the first message of the tail, by tokens or by number, legal or not."""
     body = view.body
+    if exceeds_alone(view):
+        return len(body.messages)
     last = last_step(view)
     by_number = config.keep_tokens == 0
     # Kept by number or by tokens, never more than half of the budget: the rest has to fit too.
@@ -143,6 +147,24 @@ def last_step(view: ContextView) -> int:
     while index > 0 and isinstance(messages[index], ToolMessage):
         index -= 1
     return max(0, index)
+
+
+def exceeds_alone(view: ContextView) -> bool:
+    """Whether calls and results of the last step are too much even with nothing before them.
+
+    No preview of hundreds of results is small enough: then the step itself becomes a summary. What
+    images take is a guess: as long as the provider has refused nothing, they do not count here.
+    """
+    body = view.body
+    if body.unanswered or not body.messages or not isinstance(body.messages[-1], ToolMessage):
+        return False
+    if view.tokens <= view.budget.request_limit:
+        return False
+    first = last_step(view)
+    excess = view.tokens - body.sums[first] - view.budget.request_limit
+    if excess > 0 and not view.overflow.get("attempts"):
+        excess -= sum(count_media(message) for message in body.messages[first:])
+    return excess > 0
 
 
 def legal_places(view: ContextView) -> list[bool]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from langchain_core.messages import AnyMessage, ToolMessage
 
 from .counting import is_media
-from .cut import FRAME_TOKENS, choose_cut, compaction_due, last_step
+from .cut import FRAME_TOKENS, choose_cut, compaction_due, exceeds_alone, last_step
 from .moves import move_pays, move_relieves, next_move
 from .oversize import oversized
 from .projection import ContextView
@@ -43,13 +43,21 @@ def is_answered(view: ContextView) -> bool:
 def ends_directly(view: ContextView) -> bool:
     """Whether every call of the last answer is of a tool whose result is for the user.
 
-    An error is for the model. Of parallel calls the edge of each knows no other's result.
+    An error is for the model, and so are all results that came with one: it goes on from them. The
+    edge of a parallel call knows no result but its own; `body.unanswered` tells.
     """
     called = view.body.called_tools()
-    last = view.journal[-1] if view.journal else None
-    if len(called) == 1 and isinstance(last, ToolMessage) and last.status == "error":
+    if not called or not view.policy.direct_tools.issuperset(called):
         return False
-    return bool(called) and view.policy.direct_tools.issuperset(called)
+    return not any(isinstance(m, ToolMessage) and m.status == "error" for m in _since_calls(view))
+
+
+def _since_calls(view: ContextView) -> list[AnyMessage]:
+    """Return what has come in since the last answer."""
+    at = len(view.journal)
+    while at and view.journal[at - 1].type != "ai":
+        at -= 1
+    return view.journal[at:]
 
 
 def shape_is_due(state: Mapping[str, Any], view: ContextView) -> bool:
@@ -107,6 +115,8 @@ def mask_is_due(view: ContextView) -> bool:
     move = next_move(view)
     if move is None:
         return False
+    if exceeds_alone(view):
+        return True  # shorter arguments may be enough to keep what would be summarised otherwise
     if compact_is_due(view):
         # A compaction moves the boundaries with it, and needs the cached prompt as it is.
         return move_relieves(view, move)

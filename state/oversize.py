@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
 
 from .config import ToolResultEvictionConfig
-from .counting import count_known, count_text, text_of
-from .cut import choose_cut
+from .counting import count_known, count_message, count_text, text_of
+from .cut import choose_cut, exceeds_alone
+from .decisions import Eviction
 from .projection import ContextView
-from .replacement import eviction_of
+from .replacement import as_evicted, eviction_of
 from .text import head_and_tail
 
-__all__ = ["oversized", "preview_length"]
+__all__ = ["oversized", "with_previews"]
 
 # A shorter text is hardly longer than the line that would stand in its place.
 _WORTHWHILE_TOKENS = 128
+# What that line takes: the path in it names the thread, the call and what the text is.
+_LINE_TOKENS = 80
 
 
 def oversized(view: ContextView) -> list[AnyMessage]:
@@ -24,7 +27,7 @@ def oversized(view: ContextView) -> list[AnyMessage]:
 
     Tool results and human messages over `max_chars` characters or over `max_window_share` of the
     window; and of several that together would take more than half of what the conversation may, the
-    largest. The last step cannot be summarised away: it has to fit as it is. Left alone are texts
+    largest. The last step is summarised away only if even that is not enough. Left alone are texts
     that are evicted already, and results of excluded tools.
     """
     config = view.policy.eviction
@@ -40,26 +43,63 @@ def oversized(view: ContextView) -> list[AnyMessage]:
     ]
     gone = {m.id for m in found}
     evicted = view.decisions.evictions
-    step = [m for m in _last_step(new) if m.id not in gone and eviction_of(m, evicted) is None]
+    last = _last_step(new)
+    step = [m for m in last if m.id not in gone and eviction_of(m, evicted) is None]
     sizes = [count_known(m, view.journal) for m in step]
-    return [*found, *_largest(step, sizes, view, config)]
+    lines = _LINE_TOKENS * (len(last) - len(step))
+    return [*found, *_largest(step, sizes, view, config, beside=lines + _called(last, view))]
 
 
-def preview_length(text: str, view: ContextView) -> int:
-    """Return how many characters of head and tail to show: the preview must be small itself.
+def with_previews(written: Mapping[str, Eviction], view: ContextView) -> dict[str, Eviction]:
+    """Return records of texts that were just written, with how much of each is to be shown.
 
-    All previews of one step together get at most a quarter of what the conversation may take.
+    All previews of one step together get at most a quarter of what the conversation may take, and
+    no more than what is left beside the lines that say where the texts are. If those alone are too
+    much, the step becomes a summary, which is made from previews; without compaction nothing is
+    shown but the lines.
+
+    Args:
+        written: Records by message id, each with a `preview` of 0.
+        view: The projection before any of them.
     """
-    config = view.policy.eviction
+    config, policy, journal = view.policy.eviction, view.policy, view.journal
     assert config is not None
-    length = min(config.preview_chars, len(text) // 4)
-    allowed = min(
-        config.max_window_share * view.window / 2,
-        max(0, view.budget.conversation) / 4 / max(1, len(_last_step(_new(view)))),
-    )
+    step = _last_step(_new(view))
+    evicted = {**view.decisions.evictions, **written}
+    sizes = []
+    for message in step:
+        record = eviction_of(message, evicted)
+        if record is not None and isinstance(message, (ToolMessage, HumanMessage)):
+            message = as_evicted(message, record, policy)
+        sizes.append(count_message(message))
+    room = view.budget.conversation - _called(step, view) - sum(sizes)
+    share = max(0, view.budget.conversation) / 4 / max(1, len(step))
+    if room > 0 or policy.compaction is None or not policy.compaction.enabled:
+        share = min(share, max(0, room) / max(1, len(written)))
+    allowed = min(config.max_window_share * view.window / 2, share)
+    previews: dict[str, Eviction] = {}
+    for message_id, record in written.items():
+        at = journal.position(message_id)
+        assert at is not None
+        length = _fitting(text_of(journal[at].content), config.preview_chars, allowed)
+        previews[message_id] = {**record, "preview": length}
+    return previews
+
+
+def _fitting(text: str, most: int, allowed: float) -> int:
+    """Return how many characters of head and tail fit into so many tokens."""
+    length = min(most, len(text) // 4)
     while length and count_text("".join(head_and_tail(text, length))) > allowed:
         length //= 2
     return length
+
+
+def _called(step: Sequence[AnyMessage], view: ContextView) -> int:
+    """Return the tokens of the answer whose calls have brought these results."""
+    first = view.journal.position(step[0].id) if step else None
+    if not first or not isinstance(step[-1], ToolMessage):
+        return 0
+    return count_known(view.journal[first - 1], view.journal)
 
 
 def _crowded_tail(view: ContextView, config: ToolResultEvictionConfig) -> list[AnyMessage]:
@@ -67,7 +107,7 @@ def _crowded_tail(view: ContextView, config: ToolResultEvictionConfig) -> list[A
 
     The provider has refused the request: the threshold is whatever makes the kept tail fit.
     """
-    cut = choose_cut(view)
+    cut = None if exceeds_alone(view) else choose_cut(view)
     first = cut.shown if cut is not None else 0
     body = view.body
     pairs = zip(body.messages, body.sources, strict=True)
@@ -80,9 +120,22 @@ def _largest(
     sizes: Sequence[int],
     view: ContextView,
     config: ToolResultEvictionConfig,
+    *,
+    beside: int = 0,
 ) -> list[AnyMessage]:
-    """Return the largest of the messages, until the rest takes at most half of the conversation."""
-    excess = sum(sizes) - view.budget.conversation // 2
+    """Return the largest of the messages, until the rest takes at most half of the conversation.
+
+    Less than half, where what stands beside them leaves less.
+
+    Args:
+        messages: The messages.
+        sizes: The tokens of each.
+        view: The projection.
+        config: How texts are evicted.
+        beside: Tokens that the same step takes apart from these messages.
+    """
+    budget = view.budget.conversation
+    excess = sum(sizes) - min(budget // 2, budget - beside)
     found: list[AnyMessage] = []
     if excess <= 0:
         return found
@@ -97,7 +150,7 @@ def _largest(
             message = messages[at]
             if _is_excluded(message, config) is excluded and _movable(message, view):
                 found.append(message)
-                excess -= texts[at]
+                excess -= texts[at] - _LINE_TOKENS
     return found
 
 

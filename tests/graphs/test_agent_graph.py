@@ -540,7 +540,7 @@ def test_a_result_that_is_for_the_user_ends_the_call(tmp_path: Path) -> None:
         """Report to the user."""
         return f"report {at}"
 
-    for memory, last in ((MemoryConfig(background=False), "consolidation"), (None, "tools")):
+    for memory, last in ((MemoryConfig(background=False), "consolidation"), (None, "reasoning")):
         script = Scripted(calls("a", "b", name="report"), "not asked")
         graph = agent(script, tmp_path, [report, look], memory=memory)
         config = thread(last)

@@ -26,7 +26,8 @@ from longthread.state.cut import choose_cut
 from longthread.state.decisions import newest_human
 from longthread.state.journal import append_messages
 from longthread.state.moves import next_move
-from longthread.state.oversize import oversized, preview_length
+from longthread.state.decisions import Eviction
+from longthread.state.oversize import oversized, with_previews
 from longthread.state.policy import ContextPolicy
 from longthread.state.projection import view_context
 
@@ -91,14 +92,15 @@ class Thread:
     def evict(self) -> None:
         """Record evictions, as `eviction` does."""
         view = view_context(self.state, POLICY)
-        found = {
+        written: dict[str, Eviction] = {
             str(m.id): {
                 "path": f"large/{m.id}.txt",
                 "chars": len(text_of(m.content)),
-                "preview": preview_length(str(m.content), view),
+                "preview": 0,
             }
             for m in oversized(view)
         }
+        found = with_previews(written, view)
         self.state = {**self.state, "evictions": {**self.state.get("evictions", {}), **found}}
 
     def mask(self) -> None:
