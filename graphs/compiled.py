@@ -20,7 +20,7 @@ from ..nodes.node import Effect, Steps, adrive, drive
 from ..state.channels import ThreadState
 from ..stores.checkpointers.leases import Lease, is_leased, lease_on, released
 from ..stores.journal.saver_calls import get_tuple
-from .subthread import newest_checkpoint, newest_of_thread, saver_of
+from .subthread import newest_checkpoint, newest_of_thread, saver_of, stored_in
 from .thread_access import thread_in
 from .unfinished import is_new_input, with_finished, writes_to
 
@@ -132,9 +132,9 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if newest is None or not is_new_input(given):
             return given
         own = set(self.builder.channels) - set(ThreadState.__annotations__)
-        if self._keeps_its_thread(called) and writes_to(own, stored):
+        if writes_to(own, stored):
             with suppress(InvalidUpdateError):  # what they wrote cannot stand side by side
-                yield self._finished(place[1])
+                yield self._finished(stored_in(*place, stored))
                 return given
         return with_finished(given, stored)
 

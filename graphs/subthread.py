@@ -30,9 +30,11 @@ __all__ = [
     "newest_checkpoint",
     "newest_of_thread",
     "saver_of",
+    "stored_in",
 ]
 
 TASK = "__pregel_task_id"
+LENT = "__pregel_checkpointer"
 CALL = "longthread_call"
 """Under this name each checkpoint of the thread says which task of the parent it was made in."""
 
@@ -50,7 +52,7 @@ def saver_of(graph: Any, config: RunnableConfig) -> BaseCheckpointSaver[Any] | N
     if graph.checkpointer is False:
         return None
     values = config.get("configurable") or {}
-    saver = values.get("__pregel_checkpointer", graph.checkpointer)
+    saver = values.get(LENT, graph.checkpointer)
     return saver if isinstance(saver, BaseCheckpointSaver) else None
 
 
@@ -107,6 +109,23 @@ def newest_of_thread(
     return saver, ThreadKey(str(values["thread_id"]), namespace).config()
 
 
+def stored_in(
+    saver: BaseCheckpointSaver[Any], config: RunnableConfig, stored: CheckpointTuple | None
+) -> RunnableConfig:
+    """Return how a graph is updated in a place that its parent may have lent it.
+
+    Args:
+        saver: The checkpointer.
+        config: The place in it.
+        stored: Its newest checkpoint: the next one belongs to the same task of the parent.
+    """
+    call = stored.metadata.get(CALL) if stored is not None else None
+    return {
+        "configurable": {**config["configurable"], LENT: saver},
+        "metadata": {CALL: call} if call is not None else {},
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Subthread:
     """An agent's thread inside the thread of its parent.
@@ -135,7 +154,7 @@ class Subthread:
                 # LangGraph numbers the graphs that one task calls; a name says it better.
                 values["__pregel_scratchpad"] = replace(pad, subgraph_counter=lambda: 0)
         metadata = {**(config.get("metadata") or {}), CALL: str(values.get(TASK))}
-        lent = values.get("__pregel_checkpointer")
+        lent = values.get(LENT)
         saver = lent if isinstance(lent, BaseCheckpointSaver) else None
         return cls({**config, "configurable": values, "metadata": metadata}, saver)
 

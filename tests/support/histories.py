@@ -23,10 +23,9 @@ from longthread.state.config import (
 )
 from longthread.state.counting import text_of
 from longthread.state.cut import choose_cut
-from longthread.state.decisions import newest_human
+from longthread.state.decisions import Eviction, newest_human
 from longthread.state.journal import append_messages
 from longthread.state.moves import next_move
-from longthread.state.decisions import Eviction
 from longthread.state.oversize import oversized, with_previews
 from longthread.state.policy import ContextPolicy
 from longthread.state.projection import view_context

@@ -43,8 +43,10 @@ def reader(words: int) -> Any:
 
 @pytest.mark.parametrize(
     ("number", "words", "kept"),
-    [(60, 3_000, True), (100, 100, True), (100, 3_000, True)]
-    + [(200, 3_000, False), (200, 100, False), (200, 20, False), (600, 3, False)],
+    [
+        *((60, 3_000, True), (100, 100, True), (100, 3_000, True)),
+        *((200, 3_000, False), (200, 100, False), (200, 20, False), (600, 3, False)),
+    ],
 )
 def test_no_request_is_above_the_window_however_many_results_come_in_at_once(
     number: int, words: int, kept: bool, tmp_path: Path
