@@ -41,6 +41,7 @@ from ..stores.local.workspace import workspace_at
 from ..stores.workspace import Owner, Workspace
 from .arguments import (
     check_compiling,
+    check_interrupts,
     check_name,
     check_prompt,
     check_reference,
@@ -48,6 +49,7 @@ from .arguments import (
     check_state_schema,
     checked_journal_window,
     checked_window,
+    structured,
 )
 from .compiled import AgentGraph
 from .configured import configured
@@ -139,7 +141,8 @@ def create_agent_graph(
         ConfigurationError: An argument cannot be used; says which, and what to do.
         WorkspaceError: The name or the workspace cannot be used.
     """
-    check_compiling(store=store, interrupt_before=interrupt_before, interrupt_after=interrupt_after)
+    interrupts = {"interrupt_before": interrupt_before, "interrupt_after": interrupt_after}
+    check_compiling(checkpointer=checkpointer, store=store, cache=cache, **interrupts)
     builder = build_agent_graph(
         model,
         tools,
@@ -160,6 +163,7 @@ def create_agent_graph(
         state_schema=state_schema,
         retry_policy=retry_policy,
     )
+    check_interrupts(builder.nodes, **interrupts)
     return AgentGraph.of(
         builder.compile(
             checkpointer=checkpointer,
@@ -272,9 +276,7 @@ def build_agent_graph(
             policy,
             own.model,
             without_threads=own.without_threads,
-            structured=None
-            if response_format is None
-            else main.with_structured_output(response_format),
+            structured=structured(main, response_format),
             cache_hints=own.cache_hints,
             plain_ids=own.plain_ids,
         ),

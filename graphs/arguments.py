@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, get_type_hints
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
+from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.cache.base import BaseCache
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from langgraph.types import RetryPolicy
 from typing_extensions import is_typeddict
@@ -27,6 +31,7 @@ from ..state.errors import ConfigurationError
 __all__ = [
     "BoundTool",
     "check_compiling",
+    "check_interrupts",
     "check_name",
     "check_parts",
     "check_prompt",
@@ -36,6 +41,7 @@ __all__ = [
     "checked_journal_window",
     "checked_tools",
     "checked_window",
+    "structured",
 ]
 
 BoundTool = BaseTool | dict[str, Any]
@@ -104,8 +110,17 @@ def check_name(name: Any) -> None:
         raise ConfigurationError(f"name={name!r}: give the agent's name, a text such as 'coder'")
 
 
-def check_compiling(*, store: Any, interrupt_before: Any, interrupt_after: Any) -> None:
+def check_compiling(
+    *, checkpointer: Any, store: Any, cache: Any, interrupt_before: Any, interrupt_after: Any
+) -> None:
     """Refuse what LangGraph would only trip over later, or take for something else."""
+    if not (checkpointer is None or isinstance(checkpointer, (bool, BaseCheckpointSaver))):
+        raise ConfigurationError(
+            f"checkpointer={checkpointer!r}: pass a saver, such as that of "
+            "open_checkpointer('sqlite:///threads.db'), or True, False or None inside a graph"
+        )
+    if cache is not None and not isinstance(cache, BaseCache):
+        raise ConfigurationError(f"cache={cache!r}: pass a LangGraph cache, or None")
     if store is not None and not isinstance(store, BaseStore):
         raise ConfigurationError(f"store={store!r}: pass a LangGraph store, or None")
     for field, nodes in (
@@ -116,6 +131,30 @@ def check_compiling(*, store: Any, interrupt_before: Any, interrupt_after: Any) 
             continue
         if isinstance(nodes, str) or not isinstance(nodes, Sequence):
             raise ConfigurationError(f"{field}={nodes!r}: pass the names of nodes, ('tools',)")
+
+
+def check_interrupts(nodes: Iterable[str], **interrupts: Any) -> None:
+    """Refuse a node to stop at that the graph does not have."""
+    known = sorted(nodes)
+    for field, named in interrupts.items():
+        for name in () if named == "*" else named:
+            if name not in known:
+                raise ConfigurationError(
+                    f"{field}={named!r}: there is no node {name!r}; there are {', '.join(known)}"
+                )
+
+
+def structured(model: BaseChatModel, schema: Any) -> Runnable[Any, Any] | None:
+    """Return the model that gives the structured response, if one is asked for."""
+    if schema is None:
+        return None
+    try:
+        return model.with_structured_output(schema)
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"response_format={schema!r}: pass a pydantic model, a TypedDict or a JSON schema with "
+            f"a title, and a model that can follow it ({type(error).__name__}: {error})"
+        ) from error
 
 
 def check_schemas(context_schema: Any, retry_policy: Any) -> None:

@@ -22,6 +22,7 @@ from ..nodes.maintenance import Maintained, Maintenance
 from ..nodes.node import Node, Run, Steps, Update, adrive, drive, io
 from ..state.channels import ThreadContext
 from ..state.errors import LongthreadError
+from ..stores.memory.retention import remove_older
 from ..stores.workspace import Owner
 from .compiled import AgentGraph
 from .thread_access import agent_at, state_of
@@ -66,6 +67,8 @@ def maintain_memory(
 ) -> MaintenanceResult:
     """Consolidate what is new in the ledgers and archive old ones, whenever that was done last.
 
+    Without long-term memory, evicted texts that have outlived their `retention_days` are removed.
+
     Args:
         graph: The agent graph, or one that holds it.
         config: May name a thread (`configurable.thread_id`) of whose owner the memory is, and with
@@ -76,8 +79,9 @@ def maintain_memory(
         What was done.
 
     Raises:
-        LongthreadError: With code `MEMORY_DISABLED`, or `CONSOLIDATION_REFUSED` when what the model
-            wrote must not replace MEMORY.md: what was rewritten before stays.
+        LongthreadError: With code `MEMORY_DISABLED` when there is nothing that it could do, or
+            `CONSOLIDATION_REFUSED` when what the model wrote must not replace MEMORY.md: what was
+            rewritten before stays.
         WorkspaceError: A file cannot be read or written.
     """
     return drive(_on_demand(graph, config or {}, context))
@@ -113,16 +117,21 @@ def _owner_of_thread(graph: Any, config: RunnableConfig, default: Owner) -> Step
 
 
 def _maintained(node: ConsolidationNode, owner: Owner, run: Run) -> Steps[MaintenanceResult]:
-    memory = node.policy.memory
+    memory, eviction = node.policy.memory, node.policy.eviction
+    files = node.workspace.scoped(owner)
     if memory is None or not memory.enabled:
-        raise LongthreadError(
-            "this agent has no long-term memory (memory=None or MemoryConfig(enabled=False)), so "
-            "there is nothing to maintain",
-            code="MEMORY_DISABLED",
+        if eviction is None or eviction.retention_days is None:
+            raise LongthreadError(
+                "this agent has no long-term memory (memory=None or MemoryConfig(enabled=False)), "
+                "so there is nothing to maintain",
+                code="MEMORY_DISABLED",
+            )
+        removed: list[str] = yield io(
+            remove_older, files, eviction.path, (yield io(now, run)), eviction.retention_days
         )
+        return MaintenanceResult(removed=tuple(removed))
     moment: datetime = yield io(now, run)
     maintenance = Maintenance(node.policy, node.model, node.window)
-    files = node.workspace.scoped(owner)
     done: Maintained = yield from maintenance.steps(files, moment, node.policy.window, run)
     return MaintenanceResult(
         *map(tuple, (done.rewritten, done.ledgers, done.archived, done.removed))

@@ -52,9 +52,11 @@ class EvictionNode(Node):
         files = self.workspace.scoped(thread_owner(state, run, self.agent))
         for message in oversized(view):
             text = text_of(message.content)
-            path = self._path(message, text, run.thread_id)
+            path = self._path(
+                message, text, run.thread_id, {**view.decisions.evictions, **evictions}
+            )
             try:
-                yield io(_write_once, files, path, text)
+                yield io(self._write, files, path, text)
             except WorkspaceError as error:
                 log.warning("a large result stays in the context: %s", error)
                 continue
@@ -63,14 +65,29 @@ class EvictionNode(Node):
             run.emit("eviction", message_id=message.id, path=path, chars=len(text))
         return {"evictions": with_previews(evictions, view)} if evictions else {}
 
-    def _path(self, message: AnyMessage, text: str, thread_id: str | None) -> str:
-        """`<folder>/<thread>/<call id>-<hash>.txt`: equal text shares a file, other text never."""
+    def _path(
+        self,
+        message: AnyMessage,
+        text: str,
+        thread_id: str | None,
+        evicted: Mapping[str, Eviction],
+    ) -> str:
+        """`<folder>/<thread>/<call id>-<hash>.txt`: equal text shares a file, other text never.
+
+        A text that this thread has evicted before stays in the file of the call that gave it first.
+        """
         assert self.policy.eviction is not None
         name = message.tool_call_id if isinstance(message, ToolMessage) else message.id
-        folder = f"{self.policy.eviction.path}/{safe_segment(thread_id or 'no-thread')}"
-        return f"{folder}/{safe_segment(name or 'text')}-{text_hash(text)}.txt"
+        folder = f"{self.policy.eviction.path}/{safe_segment(thread_id or 'no-thread')}/"
+        ending = f"-{text_hash(text)}.txt"
+        for earlier in evicted.values():
+            path = earlier["path"]
+            if path.startswith(folder) and path.endswith(ending) and earlier["chars"] == len(text):
+                return path
+        return f"{folder}{safe_segment(name or 'text')}{ending}"
 
-
-def _write_once(files: ScopedWorkspace, path: str, text: str) -> None:
-    if not files.exists(path):
-        files.write_text(path, well_formed(text))
+    def _write(self, files: ScopedWorkspace, path: str, text: str) -> None:
+        """Write a text, unless it is there; one that will be removed for its age starts anew."""
+        assert self.policy.eviction is not None
+        if self.policy.eviction.retention_days is not None or not files.exists(path):
+            files.write_text(path, well_formed(text))

@@ -43,6 +43,7 @@ class ToolResultEvictionConfig(ConfigModel):
         exclude_tools: Results of these tools are never evicted.
         path: Folder in the workspace that the full texts go to.
         retention_days: Maintenance removes full texts older than this many days; None: never.
+            Without long-term memory only `maintain_memory` does.
     """
 
     max_chars: int = Field(default=80_000, ge=1)
