@@ -279,6 +279,8 @@ def build_agent_graph(
             structured=structured(main, response_format),
             cache_hints=own.cache_hints,
             plain_ids=own.plain_ids,
+            workspace=files,
+            agent=name,
         ),
         tools=ToolsNode(policy, offered.runnable),
         overflow_retry=OverflowRetryNode(policy),

@@ -97,8 +97,9 @@ def clamped(model: Model, reserve: int | None) -> Model:
 
 def input_tokens(answer: AIMessage) -> int | None:
     """Return the provider's count of the whole request, cached tokens included, if it gave one."""
+    # LangChain's cache gives an answer that had none one with a price and nothing else.
     usage = answer.usage_metadata
-    return usage["input_tokens"] or None if usage else None
+    return usage.get("input_tokens") or None if usage else None
 
 
 def cached_tokens(answer: AIMessage) -> int:

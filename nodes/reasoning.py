@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.runnables import Runnable, patch_config
+from langchain_core.runnables import Runnable, RunnableConfig, patch_config
 from langgraph.constants import TAG_NOSTREAM
 
 from ..state.cut import exceeds_alone
 from ..state.decisions import OverflowState, learned
 from ..state.due import can_shrink, is_answered, next_due, shape_is_due, shed_through
-from ..state.errors import ConfigurationError, ThreadBudgetError
+from ..state.errors import ConfigurationError, ThreadBudgetError, WorkspaceError
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
-from ..state.replacement import well_formed_message
+from ..stores.segments import sealed_ids
+from ..stores.workspace import Workspace
 from .alternation import must_alternate, with_merged_humans
+from .answer_ids import AnswerIds
 from .cache_hints import with_cache_hints
 from .closed import refuse_closed
 from .dispatch import answered_now
+from .identity import thread_owner
+from .intake import handed_in
 from .models import Model, cached_tokens, call_model, clamped, input_tokens
-from .node import Node, Run, Steps, Update, ask
+from .node import Node, Run, Steps, Update, ask, io
 from .plain_ids import with_plain_ids
 
 __all__ = ["ReasoningNode"]
+
+log = logging.getLogger("longthread")
 
 ATTEMPTS = 1
 """Overflows that are answered by a forced compaction; the next one is the caller's."""
@@ -50,6 +56,8 @@ class ReasoningNode(Node):
         structured: A model that returns the structured response, or None.
         cache_hints: Whether the provider has to be told where its cached prefix may end.
         plain_ids: Whether a provider that may be asked takes only plain ids of tool calls.
+        workspace: Where sealed parts of the journal are; None: no part is ever sealed.
+        agent: The agent's name.
     """
 
     def __init__(
@@ -61,6 +69,8 @@ class ReasoningNode(Node):
         structured: Runnable[Any, Any] | None = None,
         cache_hints: bool = False,
         plain_ids: bool = False,
+        workspace: Workspace | None = None,
+        agent: str = "agent",
     ) -> None:
         self.policy = policy
         self.model = model
@@ -68,6 +78,8 @@ class ReasoningNode(Node):
         self.structured = structured
         self.cache_hints = cache_hints
         self.plain_ids = plain_ids or cache_hints
+        self.workspace = workspace
+        self.agent = agent
         self._alternates = False
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
@@ -99,8 +111,9 @@ class ReasoningNode(Node):
         if run.checkpointer is None and self.without_threads is not None:
             model = self.without_threads
         model = clamped(model, view.overflow.get("reserve"))
+        ids = AnswerIds(view, (yield from self._taken(state, run)))
         try:
-            answer = yield from self._answer(model, view, run)
+            answer = yield from self._answer(model, view, ids.heard(run.config))
         except Exception as error:
             overflow = classify_overflow(error)
             if overflow is None:
@@ -112,7 +125,7 @@ class ReasoningNode(Node):
         overflow = classify_overflow(answer)
         if overflow is not None and self._may_recover(view, overflow):
             return self._overflowed(view, overflow, run)
-        answer = _prepared(answer, view)
+        answer = ids.prepared(answer)
         new = answered_now(run.config)
         if new is not None:
             new.update(call["id"] or "" for call in answer.tool_calls)
@@ -146,17 +159,35 @@ class ReasoningNode(Node):
         shaped = yield call_model(self.structured, request, config)
         return {"structured_response": shaped, "structured_for": view.journal[-1].id}
 
-    def _answer(self, model: Model, view: ContextView, run: Run) -> Steps[AIMessage]:
+    def _taken(self, state: Mapping[str, Any], run: Run) -> Steps[Callable[[str], bool]]:
+        """Return whether a message that the live journal does not have goes by an id.
+
+        A server that gives every answer the same would otherwise say again, to `recall`, what is
+        sealed, or take the place of another agent's answer in a parent graph.
+        """
+        given, sealed = handed_in(run.config), state.get("sealed") or None
+        parents = given.ids if given is not None else frozenset()
+        if not sealed or self.workspace is None:
+            return parents.__contains__
+        files = self.workspace.scoped(thread_owner(state, run, self.agent))
+        try:
+            known: Callable[[str], bool] = yield io(sealed_ids, files, sealed)
+        except WorkspaceError as error:
+            log.warning("the sealed part of the journal is not available: %s", error)
+            return lambda _: True  # an id of our own is right in any case
+        return lambda message_id: message_id in parents or known(message_id)
+
+    def _answer(self, model: Model, view: ContextView, config: RunnableConfig) -> Steps[AIMessage]:
         """Make the request; once more if only now it shows that human messages must be merged."""
         request = self._request(view)
         answer: AIMessage
         try:
-            answer = yield call_model(model, request, run.config)
+            answer = yield call_model(model, request, config)
         except Exception as error:
             if self._alternates or not must_alternate(error, request):
                 raise
             self._alternates = True
-            answer = yield call_model(model, self._request(view), run.config)
+            answer = yield call_model(model, self._request(view), config)
         return answer
 
     def _request(self, view: ContextView) -> list[AnyMessage]:
@@ -230,34 +261,3 @@ def _sizes(view: ContextView) -> str:
     """Say what takes how many tokens, for an error that the caller has to act on."""
     parts = ", ".join(f"{name} {tokens:,}" for name, tokens in view.parts.items())
     return f"the request took about {view.tokens:,} of {view.window:,} tokens: {parts}"
-
-
-def _prepared(answer: AIMessage, view: ContextView) -> AIMessage:
-    """Return the answer with ids that nothing in the thread has yet: nothing is overwritten."""
-    update: dict[str, Any] = {}
-    if not answer.id or view.journal.position(answer.id) is not None:
-        update["id"] = f"run-{uuid.uuid4()}"
-    # Content blocks repeat the ids of their calls: those stay as they are.
-    blocks = [] if isinstance(answer.content, str) else answer.content
-    fixed = {block.get("id") for block in blocks if isinstance(block, dict)}
-    own: set[str] = set()
-    taken = {call for call in map(_id_of, answer.tool_calls) if call in view.journal.calls}
-    calls = [_with_fresh_id(call, taken - fixed, own) for call in answer.tool_calls]
-    taken = {call for call in map(_id_of, answer.invalid_tool_calls) if call in view.journal.calls}
-    invalid = [_with_fresh_id(call, taken - fixed, own) for call in answer.invalid_tool_calls]
-    if calls != answer.tool_calls or invalid != answer.invalid_tool_calls:
-        update |= {"tool_calls": calls, "invalid_tool_calls": invalid}
-    answer = answer.model_copy(update=update) if update else answer
-    return well_formed_message(answer)
-
-
-def _id_of(call: Any) -> str | None:
-    call_id: str | None = call["id"]
-    return call_id
-
-
-def _with_fresh_id(call: Any, known: set[str], own: set[str]) -> Any:
-    if call["id"] and call["id"] not in known and call["id"] not in own:
-        own.add(call["id"])
-        return call
-    return {**call, "id": f"call_{uuid.uuid4().hex[:24]}"}

@@ -27,8 +27,9 @@ class TokensUsed:
             self.input_tokens += other.input_tokens
             self.output_tokens += other.output_tokens
         elif other.usage_metadata:
-            self.input_tokens += other.usage_metadata["input_tokens"]
-            self.output_tokens += other.usage_metadata["output_tokens"]
+            # An answer out of LangChain's cache may have a price and nothing else.
+            self.input_tokens += other.usage_metadata.get("input_tokens", 0)
+            self.output_tokens += other.usage_metadata.get("output_tokens", 0)
 
     def as_dict(self) -> dict[str, int]:
         """Return the counts by name, for an event or a record."""

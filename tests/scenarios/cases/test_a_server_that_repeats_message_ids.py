@@ -1,0 +1,145 @@
+"""By its id a message replaces an earlier one: in the journal, in a parent's, in a reader's list.
+
+Some servers give every answer the same id; so does LangChain's cache for the same request.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Scripted, agent, calls, contents, say, thread
+from langchain_core.caches import InMemoryCache
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+
+from longthread import CompactionConfig, ThreadJournal, agent_node, create_agent_graph
+from longthread.graphs.scripted import ScriptedModel
+
+Said = list[tuple[str | None, str]]
+
+
+class Streaming(ScriptedModel):
+    """A server that streams, and gives every answer the same id."""
+
+    def _stream(
+        self, messages: list[BaseMessage], *_: Any, **__: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        given = self.script(messages)
+        answer = AIMessage(given) if isinstance(given, str) else given
+        assert isinstance(answer, AIMessage)
+        for word in str(answer.content).split(" "):
+            yield ChatGenerationChunk(message=AIMessageChunk(f"{word} ", id=answer.id))
+        chunks: Any = [
+            {"name": c["name"], "args": '{"at": "x"}', "id": c["id"], "index": 0}
+            for c in answer.tool_calls
+        ]
+        yield ChatGenerationChunk(message=AIMessageChunk("", id=answer.id, tool_call_chunks=chunks))
+
+
+def answers(number: int) -> Scripted:
+    return Scripted(*[AIMessage(f"answer number {i}", id="same") for i in range(number)])
+
+
+def make(script: Scripted, tmp_path: Path, *, streams: bool, **options: Any) -> Any:
+    options.setdefault("checkpointer", InMemorySaver())
+    model = Streaming(script=script) if streams else script.model
+    return create_agent_graph(
+        model, [look], workspace=tmp_path / "workspace", memory=None, **options
+    )
+
+
+def look(at: str) -> str:
+    """Look at something."""
+    return f"saw {at}"
+
+
+def heard(chunks: list[tuple[Any, Any]]) -> Said:
+    """Return what a reader has in the end that puts together what has the same id."""
+    found: dict[str | None, str] = {}
+    for chunk, _ in chunks:
+        if isinstance(chunk, (AIMessage, AIMessageChunk)) and chunk.content:
+            found[chunk.id] = found.get(chunk.id, "") + str(chunk.content)
+    return [(message_id, text.strip()) for message_id, text in found.items()]
+
+
+def said(graph: Any) -> Said:
+    journal = graph.get_state(thread()).values["messages"]
+    return [
+        (m.id, str(m.content).strip()) for m in journal if m.type == "ai" and str(m.content).strip()
+    ]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_a_stream_shows_every_answer_once_under_the_id_it_has_in_the_journal(
+    streams: bool, tmp_path: Path
+) -> None:
+    graph = make(answers(4), tmp_path, streams=streams)
+    chunks: list[Any] = []
+    for i in range(4):
+        chunks += graph.stream(say(f"question {i}"), thread(), stream_mode="messages")
+    assert [text for _, text in said(graph)] == [f"answer number {i}" for i in range(4)]
+    assert heard(chunks) == said(graph)
+
+
+async def test_so_it_does_asynchronously_and_within_one_call(tmp_path: Path) -> None:
+    first = AIMessage("I look", tool_calls=calls("x").tool_calls, id="same")
+    graph = make(Scripted(first, AIMessage("I saw", id="same")), tmp_path, streams=True)
+    chunks = [c async for c in graph.astream(say("go"), thread(), stream_mode="messages")]
+    assert [text for _, text in said(graph)] == ["I look", "I saw"]
+    assert heard(chunks) == said(graph)
+
+
+def test_an_answer_with_the_id_of_a_sealed_one_is_not_taken_away(tmp_path: Path) -> None:
+    graph = make(
+        answers(12),
+        tmp_path,
+        streams=True,
+        journal_window=6,
+        context_window=8_000,
+        compaction=CompactionConfig(trigger_messages=4, keep_messages=2, keep_tokens=0),
+    )
+    chunks: list[Any] = []
+    for i in range(12):
+        chunks += graph.stream(say(f"question {i} " * 60), thread(), stream_mode="messages")
+    state = graph.get_state(thread()).values
+    assert state["sealed"]["count"] > 0
+    workspace = graph.builder.nodes["recall"].runnable.workspace
+    history = ThreadJournal(graph.checkpointer, workspace=workspace).history("t", 100)
+    told = [entry.text.strip() for entry in history]
+    assert [t for t in told if t.startswith("answer")] == [f"answer number {i}" for i in range(12)]
+    assert [text for _, text in heard(chunks)] == [f"answer number {i}" for i in range(12)]
+
+
+def test_a_cached_answer_leaves_the_earlier_one_as_it_was(tmp_path: Path) -> None:
+    script = Scripted(AIMessage("the same", id="same"))
+    graph = create_agent_graph(
+        script.model.model_copy(update={"cache": InMemoryCache()}),
+        system_prompt="Be brief.",
+        workspace=tmp_path,
+        memory=None,
+        checkpointer=InMemorySaver(),
+        compaction=None,
+    )
+    chunks = list(graph.stream(say("go"), thread(), stream_mode="messages"))
+    before = said(graph)
+    other = list(graph.stream(say("go"), thread("other"), stream_mode="messages"))
+    assert len(script.requests) == 1  # the second came out of the cache
+    assert said(graph) == before
+    assert [text for _, text in heard(chunks)] == [text for _, text in heard(other)] == ["the same"]
+
+
+def test_two_agents_of_one_parent_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    first = agent(Scripted(AIMessage("from one", id="same")), tmp_path, memory=None)
+    second = agent(Scripted(AIMessage("from two", id="same")), tmp_path, memory=None)
+    builder = StateGraph(MessagesState)
+    builder.add_node("one", agent_node(first))
+    builder.add_node("two", agent_node(second))
+    builder.add_edge(START, "one")
+    builder.add_edge("one", "two")
+    parent: Any = builder.compile(checkpointer=InMemorySaver())
+    for number in (1, 2):
+        result = parent.invoke(say("go"), thread())
+        assert contents(result["messages"]) == ["go", "from one", "from two"] * number
