@@ -156,10 +156,9 @@ def _with_messages(
     """Return input and configuration of a call: messages that may be known travel beside it."""
     values = config.get("configurable") or {}
     handed: HandedIn | None = None
-    ids = frozenset(message.id for message in given["messages"] if message.id)
-    if ids:
+    if any(message.id for message in given["messages"]):
         path = graph_path(values.get("checkpoint_ns"))
-        handed = HandedIn(tuple(given["messages"]), speaker, path, ids)
+        handed = HandedIn(tuple(given["messages"]), speaker, path)
         given = {**given, "messages": []}
     return given, {**config, "configurable": {**values, HANDED_IN: handed}}
 

@@ -40,13 +40,11 @@ class HandedIn:
         messages: All of them, in order.
         speaker: The name under which the agent's own answers stand among them.
         path: Which graph is called: the names of the nodes on the way to it.
-        ids: The ids of the messages.
     """
 
     messages: Sequence[AnyMessage]
     speaker: str
     path: tuple[str, ...]
-    ids: frozenset[str]
 
 
 def handed_in(config: RunnableConfig) -> HandedIn | None:

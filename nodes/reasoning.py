@@ -26,7 +26,6 @@ from .cache_hints import with_cache_hints
 from .closed import refuse_closed
 from .dispatch import answered_now
 from .identity import thread_owner
-from .intake import handed_in
 from .models import Model, cached_tokens, call_model, clamped, input_tokens
 from .node import Node, Run, Steps, Update, ask, io
 from .plain_ids import with_plain_ids
@@ -34,6 +33,9 @@ from .plain_ids import with_plain_ids
 __all__ = ["ReasoningNode"]
 
 log = logging.getLogger("longthread")
+
+# How ids begin that LangChain makes from a run of a model (`LC_ID_PREFIX`).
+_OF_THE_RUN = "lc_run-"
 
 ATTEMPTS = 1
 """Overflows that are answered by a forced compaction; the next one is the caller's."""
@@ -160,22 +162,23 @@ class ReasoningNode(Node):
         return {"structured_response": shaped, "structured_for": view.journal[-1].id}
 
     def _taken(self, state: Mapping[str, Any], run: Run) -> Steps[Callable[[str], bool]]:
-        """Return whether a message that the live journal does not have goes by an id.
+        """Return what says of an id whether somebody else than the live journal may have it.
 
         A server that gives every answer the same would otherwise say again, to `recall`, what is
-        sealed, or take the place of another agent's answer in a parent graph.
+        sealed, or take the place of another agent's answer in a parent graph. What LangChain makes
+        from the run is nobody else's.
         """
-        given, sealed = handed_in(run.config), state.get("sealed") or None
-        parents = given.ids if given is not None else frozenset()
-        if not sealed or self.workspace is None:
-            return parents.__contains__
-        files = self.workspace.scoped(thread_owner(state, run, self.agent))
-        try:
-            known: Callable[[str], bool] = yield io(sealed_ids, files, sealed)
-        except WorkspaceError as error:
-            log.warning("the sealed part of the journal is not available: %s", error)
-            return lambda _: True  # an id of our own is right in any case
-        return lambda message_id: message_id in parents or known(message_id)
+        inside = bool(run.namespace)
+        sealed = state.get("sealed") or None
+        known: Callable[[str], bool] = _nobody
+        if sealed and self.workspace is not None:
+            files = self.workspace.scoped(thread_owner(state, run, self.agent))
+            try:
+                known = yield io(sealed_ids, files, sealed)
+            except WorkspaceError as error:
+                log.warning("the sealed part of the journal is not available: %s", error)
+                return lambda _: True  # an id of our own is right in any case
+        return lambda given: (inside and not given.startswith(_OF_THE_RUN)) or known(given)
 
     def _answer(self, model: Model, view: ContextView, config: RunnableConfig) -> Steps[AIMessage]:
         """Make the request; once more if only now it shows that human messages must be merged."""
@@ -255,6 +258,10 @@ class ReasoningNode(Node):
         if named is None and overflow.kind == "context_window":
             named = view.tokens
         return min((n for n in (known, named) if n), default=None)
+
+
+def _nobody(_: str) -> bool:
+    return False
 
 
 def _sizes(view: ContextView) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agents import Scripted, agent, calls, contents, say, thread
+from agents import Scripted, calls, contents, say, thread
 from langchain_core.caches import InMemoryCache
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
@@ -131,15 +131,25 @@ def test_a_cached_answer_leaves_the_earlier_one_as_it_was(tmp_path: Path) -> Non
     assert [text for _, text in heard(chunks)] == [text for _, text in heard(other)] == ["the same"]
 
 
-def test_two_agents_of_one_parent_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    first = agent(Scripted(AIMessage("from one", id="same")), tmp_path, memory=None)
-    second = agent(Scripted(AIMessage("from two", id="same")), tmp_path, memory=None)
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("options", [{}, {"input": lambda _: "do it"}])
+def test_two_agents_of_one_parent_do_not_overwrite_each_other(
+    options: dict[str, Any], parallel: bool, tmp_path: Path
+) -> None:
     builder = StateGraph(MessagesState)
-    builder.add_node("one", agent_node(first))
-    builder.add_node("two", agent_node(second))
+    for name in ("one", "two"):
+        script = Scripted(AIMessage(f"from {name}", id="same"))
+        made = make(script, tmp_path / name, streams=True)
+        builder.add_node(name, agent_node(made, **options))
     builder.add_edge(START, "one")
-    builder.add_edge("one", "two")
+    builder.add_edge(*((START, "two") if parallel else ("one", "two")))
     parent: Any = builder.compile(checkpointer=InMemorySaver())
     for number in (1, 2):
-        result = parent.invoke(say("go"), thread())
-        assert contents(result["messages"]) == ["go", "from one", "from two"] * number
+        config: Any = thread()
+        chunks = list(parent.stream(say("go"), config, stream_mode="messages", subgraphs=True))
+        journal = parent.get_state(config).values["messages"]
+        told = [text.strip() for text in contents(journal)]
+        assert told == ["go", "from one", "from two"] * number
+        shown = heard([chunk for _, chunk in chunks])
+        assert sorted(text for _, text in shown) == ["from one", "from two"]
+        assert {message_id for message_id, _ in shown} == {m.id for m in journal[-2:]}
