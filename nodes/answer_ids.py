@@ -91,7 +91,7 @@ class _Renames(BaseCallbackHandler):
 
     def on_llm_new_token(
         self,
-        token: str,  # noqa: ARG002
+        token: Any,  # noqa: ARG002
         *,
         chunk: Any = None,
         **_: Any,

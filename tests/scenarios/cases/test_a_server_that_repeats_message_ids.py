@@ -31,12 +31,14 @@ class Streaming(ScriptedModel):
         answer = AIMessage(given) if isinstance(given, str) else given
         assert isinstance(answer, AIMessage)
         for word in str(answer.content).split(" "):
-            yield ChatGenerationChunk(message=AIMessageChunk(f"{word} ", id=answer.id))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=f"{word} ", id=answer.id))
         chunks: Any = [
             {"name": c["name"], "args": '{"at": "x"}', "id": c["id"], "index": 0}
             for c in answer.tool_calls
         ]
-        yield ChatGenerationChunk(message=AIMessageChunk("", id=answer.id, tool_call_chunks=chunks))
+        yield ChatGenerationChunk(
+            message=AIMessageChunk(content="", id=answer.id, tool_call_chunks=chunks)
+        )
 
 
 def answers(number: int) -> Scripted:
