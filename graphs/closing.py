@@ -11,7 +11,7 @@ from langgraph.types import StateSnapshot
 
 from ..nodes.node import Effect, Steps, adrive, drive
 from ..state.errors import LongthreadError
-from .thread_access import agent_at, alone_on, state_of, thread_in
+from .thread_access import agent_at, alone_on, newest, state_of, thread_in
 
 __all__ = ["aclose_thread", "close_thread"]
 
@@ -48,7 +48,7 @@ def _steps(graph: Any, config: RunnableConfig) -> Steps[bool]:
 
 
 def _closed(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[bool]:
-    before: StateSnapshot = yield state_of(graph, _newest(config))
+    before: StateSnapshot = yield state_of(graph, newest(config))
     if before.created_at is None:
         raise LongthreadError(f"there is no thread {thread_id!r}", code="SESSION_NOT_FOUND")
     if before.values.get("closed"):
@@ -78,9 +78,3 @@ def _messages_in(value: Any) -> Iterator[BaseMessage]:
     elif isinstance(value, list):
         for item in value:
             yield from _messages_in(item)
-
-
-def _newest(config: RunnableConfig) -> RunnableConfig:
-    configurable = dict(config.get("configurable") or {})
-    configurable.pop("checkpoint_id", None)
-    return {**config, "configurable": configurable}

@@ -17,11 +17,11 @@ from ..nodes.flush import FlushNode
 from ..nodes.identity import now
 from ..nodes.node import Effect, Run, Steps, adrive, drive, io
 from ..state.decisions import Compaction
-from ..state.errors import LongthreadError
+from ..state.errors import ConfigurationError, LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
 from ..stores.workspace import Owner
-from .thread_access import agent_at, alone_on, checkpoint_in, is_busy, state_of, thread_in
+from .thread_access import agent_at, alone_on, checkpoint_in, is_busy, newest, state_of, thread_in
 
 __all__ = [
     "CompactionResult",
@@ -59,6 +59,7 @@ def compact_thread(
     Args:
         graph: The compiled agent graph, or one that holds it, with its checkpointer.
         config: Names the thread (`configurable.thread_id`), and with `checkpoint_ns` a subgraph's.
+            It is compacted as it is now; to compact what it was, `fork_thread` first.
         instructions: Added to the summariser's prompt for this run.
         dry_run: Say what would be done; ask no model, write nothing. It is refused where the
             compaction itself would be.
@@ -94,6 +95,9 @@ def compaction_steps(
 ) -> Steps[CompactionResult]:
     """The core of `compact_thread`, for callers that perform the effects themselves."""
     thread_id = thread_in(config)
+    if instructions is not None and not isinstance(instructions, str):
+        raise ConfigurationError(f"instructions={instructions!r}: pass a text, or None")
+    config = newest(config)
     agent = agent_at(graph, config)
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
     before: StateSnapshot = yield state_of(graph, config)

@@ -15,7 +15,7 @@ from ..nodes.node import Effect, Steps
 from ..state.errors import ConfigurationError, LongthreadError
 from ..stores.checkpointers.leases import is_worked_on, lease_on, released
 
-__all__ = ["agent_at", "alone_on", "checkpoint_in", "is_busy", "state_of", "thread_in"]
+__all__ = ["agent_at", "alone_on", "checkpoint_in", "is_busy", "newest", "state_of", "thread_in"]
 
 T = TypeVar("T")
 
@@ -67,6 +67,18 @@ def state_of(graph: Any, config: RunnableConfig) -> Effect:
             "the threads"
         )
     return Effect(run=lambda: graph.get_state(config), arun=lambda: graph.aget_state(config))
+
+
+def newest(config: RunnableConfig) -> RunnableConfig:
+    """Return a config that names the same thread as it is now, whatever checkpoint this one names.
+
+    The config of a state that was read a while ago names one. To write there is to go back: what
+    was said since would no longer be in the thread.
+    """
+    configurable = dict(config.get("configurable") or {})
+    for name in ("checkpoint_id", "checkpoint_map"):
+        configurable.pop(name, None)
+    return {**config, "configurable": configurable}
 
 
 def alone_on(graph: Any, thread_id: str, work: Steps[T]) -> Steps[T]:
