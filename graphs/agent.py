@@ -15,6 +15,7 @@ from langgraph.graph import StateGraph
 from langgraph.store.base import BaseStore
 from langgraph.types import Checkpointer, RetryPolicy
 
+from ..nodes.approval import Approval
 from ..nodes.compaction import CompactionNode
 from ..nodes.consolidation import ConsolidationNode
 from ..nodes.eviction import EvictionNode
@@ -49,7 +50,6 @@ from .arguments import (
     check_state_schema,
     checked_journal_window,
     checked_window,
-    structured,
 )
 from .compiled import AgentGraph
 from .configured import configured
@@ -64,6 +64,7 @@ from .offered_tools import OfferedTools
 from .retries import without_overflow
 from .rolling_models import RollingModels
 from .schemas import input_schema, output_schema
+from .structured import structured_model
 from .triggers import Triggers
 from .wiring import Parts, wire
 
@@ -98,6 +99,7 @@ def create_agent_graph(
     context_schema: type[Any] = ThreadContext,
     state_schema: type[Any] = ThreadState,
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+    interrupt_on: Mapping[str, Any] | None = None,
     interrupt_before: Sequence[str] = (),
     interrupt_after: Sequence[str] = (),
 ) -> AgentGraph:
@@ -126,11 +128,13 @@ def create_agent_graph(
         context_window: The model's window in tokens; None: its profile's, else 64,000.
         journal_window: Messages that a thread carries in its state; beyond, the part that a summary
             covers is sealed into the workspace. None: never.
-        response_format: Schema of a structured response, as for `with_structured_output`.
+        response_format: Schema of a structured response, as for `with_structured_output`; or
+            LangChain's `ToolStrategy` or `ProviderStrategy` of one.
         context_schema: The runtime context; fields of `ThreadContext` that it lacks get their
             defaults.
         state_schema: `ThreadState`, or a `TypedDict` that extends it.
         retry_policy: How the model call is retried; overflow never is.
+        interrupt_on: Tools whose calls a person decides on first, `{"pay": True}`.
         interrupt_before: Nodes to stop before.
         interrupt_after: Nodes to stop after.
 
@@ -162,6 +166,7 @@ def create_agent_graph(
         context_schema=context_schema,
         state_schema=state_schema,
         retry_policy=retry_policy,
+        interrupt_on=interrupt_on,
     )
     check_interrupts(builder.nodes, **interrupts)
     return AgentGraph.of(
@@ -200,6 +205,7 @@ def build_agent_graph(
     context_schema: type[Any] = ThreadContext,
     state_schema: type[Any] = ThreadState,
     retry_policy: RetryPolicy | Sequence[RetryPolicy] | None = None,
+    interrupt_on: Mapping[str, Any] | None = None,
 ) -> StateGraph[Any, Any, Any, Any]:
     """Build the agent graph without compiling it, to add to it or to compile it differently.
 
@@ -276,13 +282,17 @@ def build_agent_graph(
             policy,
             own.model,
             without_threads=own.without_threads,
-            structured=structured(main, response_format),
+            structured=structured_model(main, response_format),
             cache_hints=own.cache_hints,
             plain_ids=own.plain_ids,
             workspace=files,
             agent=name,
         ),
-        tools=ToolsNode(policy, offered.runnable),
+        tools=ToolsNode(
+            policy,
+            offered.runnable,
+            approval=Approval.of(interrupt_on, {tool.name: tool for tool in offered.runnable}),
+        ),
         overflow_retry=OverflowRetryNode(policy),
         consolidation=ConsolidationNode(
             policy, files, extractor, agent=name, window=extractor_window

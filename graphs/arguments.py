@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, get_type_hints
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import SystemMessage
-from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -41,7 +39,6 @@ __all__ = [
     "checked_journal_window",
     "checked_tools",
     "checked_window",
-    "structured",
 ]
 
 BoundTool = BaseTool | dict[str, Any]
@@ -142,19 +139,6 @@ def check_interrupts(nodes: Iterable[str], **interrupts: Any) -> None:
                 raise ConfigurationError(
                     f"{field}={named!r}: there is no node {name!r}; there are {', '.join(known)}"
                 )
-
-
-def structured(model: BaseChatModel, schema: Any) -> Runnable[Any, Any] | None:
-    """Return the model that gives the structured response, if one is asked for."""
-    if schema is None:
-        return None
-    try:
-        return model.with_structured_output(schema)
-    except (NotImplementedError, TypeError, ValueError) as error:
-        raise ConfigurationError(
-            f"response_format={schema!r}: pass a pydantic model, a TypedDict or a JSON schema with "
-            f"a title, and a model that can follow it ({type(error).__name__}: {error})"
-        ) from error
 
 
 def check_schemas(context_schema: Any, retry_policy: Any) -> None:

@@ -22,8 +22,11 @@ from .node import Effect
 
 __all__ = ["ANSWERED", "Dispatch", "answered_now", "cut_off_tasks"]
 
-ANSWERED = "__longthread_answered"
-"""Where a call of the graph keeps the ids of the tool calls that it has been asked for itself."""
+ANSWERED = "__pregel_longthread_answered"
+"""Where a call of the graph keeps the ids of the tool calls that it has been asked for itself.
+
+Named as LangGraph names what is internal: it leaves such keys out of what it streams.
+"""
 
 _CHANNEL = "__longthread_dispatch"
 _SEPARATOR = "|"

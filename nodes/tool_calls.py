@@ -8,12 +8,14 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
-from langgraph.errors import GraphInterrupt
+from langgraph.errors import GraphInterrupt, is_invalid_resume
+from langgraph.prebuilt.tool_node import ToolInvocationError
 
 from ..state.body import INTERRUPTED
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.sendable import unreadable
+from .approval import Approval
 from .dispatch import Dispatch, answered_now
 from .node import Effect, Node, Run, Steps
 from .tool_results import results_of, stamped
@@ -42,13 +44,23 @@ class ToolsNode(Node):
     Args:
         policy: The agent's policy.
         tools: The tools.
+        approval: Which calls a person decides on first; None: none.
     """
 
     def __init__(
-        self, policy: ContextPolicy, tools: Sequence[BaseTool | Callable[..., Any]]
+        self,
+        policy: ContextPolicy,
+        tools: Sequence[BaseTool | Callable[..., Any]],
+        *,
+        approval: Approval | None = None,
     ) -> None:
         self.policy = policy
-        self.runner = ToolRunner(list(tools), handle_tool_errors=_error_text)
+        self.runner = ToolRunner(
+            list(tools),
+            handle_tool_errors=_error_text,
+            wrap_tool_call=None if approval is None else approval.wrap,
+            awrap_tool_call=None if approval is None else approval.awrap,
+        )
 
     def steps(self, state: Any, run: Run) -> Steps[Any]:
         """Run the calls; what cannot be read is answered without running anything."""
@@ -81,8 +93,10 @@ class ToolsNode(Node):
             yield dispatch.begun()
         try:
             return results_of((yield self._execution(calls, state, run)), calls)
-        except GraphInterrupt:
-            if dispatch is not None:
+        except Exception as error:
+            # An answer that does not fit its question is refused, and can be given again.
+            waits = isinstance(error, GraphInterrupt) or is_invalid_resume(error)
+            if dispatch is not None and waits:
                 yield dispatch.paused()
             raise
 
@@ -107,6 +121,9 @@ def _cut_off(call: ToolCall) -> ToolMessage:
 
 
 def _error_text(error: Exception) -> str:
+    if isinstance(error, ToolInvocationError):  # the model's mistake: no trace of ours helps
+        log.warning("a tool call failed, and the model is told: %s", error.message)
+        return f"Error: {error.message}"
     log.warning("a tool call failed, and the model is told: %r", error, exc_info=error)
     return f"Error: {error!r}\nPlease fix your mistakes."
 

@@ -57,5 +57,7 @@ class ToolRunner(ToolNode):
         """Whether nothing of the state can reach the tool: it asks for no state and no runtime."""
         if not isinstance(call, dict) or call.get("type") != "tool_call":
             return False
+        if getattr(self, "_wrap_tool_call", None) is not None:
+            return False  # what decides about calls may ask for the state
         asked = getattr(self, "_injected_args", {}).get(call["name"])
         return asked is not None and not asked.state and not asked.runtime

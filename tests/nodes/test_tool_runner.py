@@ -117,3 +117,25 @@ def test_what_langgraph_lacks_it_does_itself(monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(result["messages"][-1], ToolMessage)
     assert found
     assert found != [threading.get_ident()]
+
+
+def test_wrong_arguments_are_named_to_the_model_as_langgraph_names_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def ask(question: str) -> str:
+        """Ask."""
+        return question
+
+    script = Scripted(calls("1", name="ask"), "done")
+    told = agent(script, tmp_path, tools=[ask]).invoke(say("go"), thread())["messages"][2]
+    assert told.status == "error"
+    assert "with error:\n question: Field required\n" in told.content
+    assert "ToolInvocationError" not in told.content
+    assert all(record.exc_info is None for record in caplog.records)
+
+
+def test_what_a_call_keeps_for_itself_is_not_streamed(tmp_path: Path) -> None:
+    graph = agent(Scripted("done"), tmp_path)
+    chunks = list(graph.stream(say("go"), thread(), stream_mode="checkpoints"))
+    keys = {key for chunk in chunks for key in chunk["config"]["configurable"]}
+    assert keys == {"thread_id", "checkpoint_ns", "checkpoint_id"}

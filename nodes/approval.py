@@ -1,0 +1,224 @@
+"""A person decides on a tool call before it runs, in the terms of LangChain's own agents.
+
+Each call that asks pauses for itself. What a client is shown and what it answers are those of
+`HumanInTheLoopMiddleware(interrupt_mode="per_call")`, so a user interface made for it works here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, NotRequired, Union
+
+from langchain_core.messages import ToolCall, ToolMessage
+from langgraph.prebuilt.tool_node import ToolCallRequest
+from langgraph.types import Command, interrupt
+from pydantic import AfterValidator, Discriminator
+from typing_extensions import TypedDict
+
+from ..state.errors import ConfigurationError
+
+__all__ = ["Approval"]
+
+_DECISIONS = ("approve", "edit", "reject", "respond")
+_EDITED = (
+    "[A person changed this call before it ran, to {args}. That was intended: do not repeat the "
+    "original call.]"
+)
+_REJECTED = "A person rejected this call; it did not run.{reason} Do not repeat it unless asked to."
+
+
+class _Action(TypedDict):
+    name: str
+    args: dict[str, Any]
+
+
+class _Approve(TypedDict):
+    type: Literal["approve"]
+
+
+class _Reject(TypedDict):
+    type: Literal["reject"]
+    message: NotRequired[str]
+
+
+class _Respond(TypedDict):
+    type: Literal["respond"]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked about the calls of one tool."""
+
+    answers: Any
+    description: str | Callable[[ToolCall, Any, Any], str] | None
+    when: Callable[[ToolCallRequest], bool] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Asks before calls of some tools run: `wrap_tool_call` and `awrap_tool_call` of a `ToolNode`.
+
+    Args:
+        questions: What is asked, by the name of the tool.
+    """
+
+    questions: Mapping[str, _Question]
+
+    @classmethod
+    def of(cls, interrupt_on: Any, tools: Mapping[str, Any]) -> Approval | None:
+        """Read what an application wants; None: nothing is asked.
+
+        Args:
+            interrupt_on: For each tool `True`, `False`, or a dict of `allowed_decisions`,
+                `description` (a text, or a function of call, state and runtime) and `when` (a
+                function of the `ToolCallRequest` that says whether to ask).
+            tools: The tools that the agent runs, by name.
+
+        Raises:
+            ConfigurationError: It cannot be used.
+        """
+        if interrupt_on is None:
+            return None
+        if not isinstance(interrupt_on, Mapping):
+            raise ConfigurationError(
+                f"interrupt_on={interrupt_on!r}: pass a dict of tools, {{'pay': True}}"
+            )
+        for name in interrupt_on.keys() - tools.keys():
+            known = ", ".join(map(repr, sorted(tools))) or "none"
+            raise ConfigurationError(
+                f"interrupt_on={name!r}: the agent runs no tool of that name; it has {known}"
+            )
+        asked = {n: _question(n, want) for n, want in interrupt_on.items() if want is not False}
+        return cls(asked) if asked else None
+
+    def wrap(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
+        """Ask, then do what was decided."""
+        decided = self._decided(request)
+        if isinstance(decided, ToolMessage):
+            return decided
+        return _told(request, decided, execute(decided))
+
+    async def awrap(
+        self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """Ask, then do what was decided."""
+        decided = self._decided(request)
+        if isinstance(decided, ToolMessage):
+            return decided
+        return _told(request, decided, await execute(decided))
+
+    def _decided(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
+        """Pause for an answer; return the call to run, or what stands in for its result."""
+        call = request.tool_call
+        question = self.questions.get(call["name"])
+        if question is None or (question.when is not None and not question.when(request)):
+            return request
+        shown = question.description
+        if callable(shown):
+            shown = shown(call, request.state, request.runtime)
+        answer: Any = interrupt(
+            {
+                "type": "tool_approval",
+                "tool_call_id": call["id"],
+                "name": call["name"],
+                "args": call["args"],
+                "description": shown or f"{call['name']} waits for approval.",
+            },
+            response_schema=question.answers,
+        )
+        if answer["type"] == "approve":
+            return request
+        if answer["type"] == "edit":
+            edited: ToolCall = {**call, "args": answer["edited_action"]["args"]}
+            return request.override(tool_call=edited)
+        if answer["type"] == "respond":
+            return _result(call, answer["message"], "success")
+        reason = f" Reason: {answer['message']}" if answer.get("message") else ""
+        return _result(call, _REJECTED.format(reason=reason), "error")
+
+
+def _question(name: str, wanted: Any) -> _Question:
+    """Check what is wanted for one tool."""
+    field = f"interrupt_on[{name!r}]"
+    if wanted is True:
+        wanted = {}
+    if not isinstance(wanted, Mapping) or wanted.keys() - {
+        "allowed_decisions",
+        "description",
+        "when",
+        "args_schema",
+    }:
+        raise ConfigurationError(
+            f"{field}={wanted!r}: pass True, False, or a dict of allowed_decisions, description "
+            "and when"
+        )
+    allowed = wanted.get("allowed_decisions", _DECISIONS)
+    if (
+        isinstance(allowed, str)
+        or not allowed
+        or any(decision not in _DECISIONS for decision in allowed)
+    ):
+        raise ConfigurationError(
+            f"{field}: allowed_decisions={allowed!r}; name some of {', '.join(_DECISIONS)}"
+        )
+    kinds: dict[str, Any] = {
+        "approve": _Approve,
+        "edit": _edit_of(name),
+        "reject": _Reject,
+        "respond": _Respond,
+    }
+    members = tuple(kinds[decision] for decision in dict.fromkeys(allowed))
+    answers: Any = members[0]
+    if len(members) > 1:
+        answers = Annotated[Union[members], Discriminator("type")]  # noqa: UP007
+    return _Question(answers, wanted.get("description"), wanted.get("when"))
+
+
+def _edit_of(name: str) -> Any:
+    """An edit of a call of this tool: other arguments, not another tool."""
+
+    def same_tool(action: _Action) -> _Action:
+        if action["name"] != name:
+            raise ValueError(f"an edit cannot change the tool: {action['name']!r} is not {name!r}")
+        return action
+
+    return TypedDict(
+        "_Edit",
+        {"type": Literal["edit"], "edited_action": Annotated[_Action, AfterValidator(same_tool)]},
+    )
+
+
+def _result(call: ToolCall, text: str, status: Literal["success", "error"]) -> ToolMessage:
+    return ToolMessage(text, name=call["name"], tool_call_id=call["id"], status=status)
+
+
+def _told(asked: ToolCallRequest, ran: ToolCallRequest, result: Any) -> Any:
+    """Say in the result what was run, where that is not what the model had asked for."""
+    args = ran.tool_call["args"]
+    if args == asked.tool_call["args"]:
+        return result
+    note = _EDITED.format(args=json.dumps(args, ensure_ascii=False, default=str))
+    if isinstance(result, ToolMessage):
+        return _with_note(result, note)
+    if isinstance(result, Command) and isinstance(result.update, Mapping):
+        messages = [
+            _with_note(message, note)
+            if isinstance(message, ToolMessage) and message.tool_call_id == asked.tool_call["id"]
+            else message
+            for message in result.update.get("messages", ())
+        ]
+        return replace(result, update={**result.update, "messages": messages})
+    return result
+
+
+def _with_note(message: ToolMessage, note: str) -> ToolMessage:
+    content = message.content
+    added: Any = (
+        f"{note}\n{content}"
+        if isinstance(content, str)
+        else [{"type": "text", "text": note}, *content]
+    )
+    return message.model_copy(update={"content": added})

@@ -1,0 +1,176 @@
+"""A person decides on calls before they run, as with LangChain's middleware, call by call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from agents import Scripted, agent, calls, contents, look, say, thread
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.prebuilt import ToolRuntime
+from langgraph.types import Command, interrupt
+from pydantic import BaseModel, ValidationError
+
+from longthread import LongthreadError
+from longthread.graphs.compiled import AgentGraph
+
+
+def asked(result: dict[str, Any]) -> list[Any]:
+    """What the pauses show, in order."""
+    return [pause.value for pause in result.get("__interrupt__", ())]
+
+
+def stopped(tmp_path: Path, *ids: str, want: Any = True, **options: Any) -> AgentGraph:
+    """An agent that waits for a decision about calls of `look`."""
+    script = Scripted(calls(*ids), "done")
+    graph = agent(script, tmp_path, interrupt_on={"look": want}, **options)
+    assert asked(graph.invoke(say("go"), thread()))
+    return graph
+
+
+def decide(graph: AgentGraph, decision: dict[str, Any]) -> ToolMessage:
+    """Answer the only pause; returns the result that the model is told."""
+    result = graph.invoke(Command(resume=decision), thread())
+    assert contents(result["messages"])[-1] == "done"
+    told = result["messages"][-2]
+    assert isinstance(told, ToolMessage)
+    return told
+
+
+def test_a_client_is_shown_what_langchains_middleware_shows_it(tmp_path: Path) -> None:
+    script = Scripted(calls("1"), "done")
+    theirs = create_agent(
+        script.model,
+        [look],
+        middleware=[HumanInTheLoopMiddleware({"look": True}, interrupt_mode="per_call")],
+        checkpointer=InMemorySaver(),
+    )
+    (shown,) = asked(theirs.invoke(say("go"), thread()))
+    graph = agent(Scripted(calls("1"), "done"), tmp_path, interrupt_on={"look": True})
+    (ours,) = asked(graph.invoke(say("go"), thread()))
+    assert {**ours, "description": ""} == {**shown, "description": ""}
+
+
+@pytest.mark.parametrize(
+    ("decision", "told", "status"),
+    [
+        ({"type": "approve"}, "saw 1", "success"),
+        ({"type": "respond", "message": "nothing there"}, "nothing there", "success"),
+        ({"type": "reject", "message": "too far"}, "too far", "error"),
+    ],
+)
+def test_what_is_decided_is_done_and_the_model_is_told(
+    tmp_path: Path, decision: dict[str, Any], told: str, status: str
+) -> None:
+    result = decide(stopped(tmp_path, "1"), decision)
+    assert told in str(result.content)
+    assert result.status == status
+
+
+def test_an_edited_call_runs_with_the_new_arguments_and_says_so(tmp_path: Path) -> None:
+    edited = {"name": "look", "args": {"at": "the sea"}}
+    result = decide(stopped(tmp_path, "1"), {"type": "edit", "edited_action": edited})
+    assert str(result.content).endswith("saw the sea")
+    assert '{"at": "the sea"}' in str(result.content).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "yes",
+        {"type": "perhaps"},
+        {"type": "edit", "edited_action": {"name": "other", "args": {}}},
+        {"type": "respond"},
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_and_can_be_given_again(
+    tmp_path: Path, wrong: Any
+) -> None:
+    graph = stopped(tmp_path, "1")
+    with pytest.raises(ValidationError):
+        graph.invoke(Command(resume=wrong), thread())
+    assert decide(graph, {"type": "approve"}).content == "saw 1"
+
+
+def test_a_tools_own_question_can_be_answered_again_too(tmp_path: Path) -> None:
+    class Amount(BaseModel):
+        euros: int
+
+    def pay() -> str:
+        """Pay."""
+        return f"paid {interrupt('how much?', response_schema=Amount).euros}"
+
+    graph = agent(Scripted(calls("1", name="pay"), "done"), tmp_path, tools=[pay])
+    graph.invoke(say("go"), thread())
+    with pytest.raises(ValidationError):
+        graph.invoke(Command(resume={"euros": "many"}), thread())
+    assert decide(graph, {"euros": 3}).content == "paid 3"
+
+
+def test_parallel_calls_are_decided_one_by_one(tmp_path: Path) -> None:
+    graph = stopped(tmp_path, "1", "2")
+    first, second = graph.get_state(thread()).interrupts
+    assert {first.value["tool_call_id"], second.value["tool_call_id"]} == {"1", "2"}
+    answers = {first.id: {"type": "approve"}, second.id: {"type": "reject"}}
+    results = graph.invoke(Command(resume=answers), thread())["messages"][2:4]
+    assert [m.status for m in results] == ["success", "error"]
+
+
+def test_only_calls_that_the_condition_names_are_asked_about(tmp_path: Path) -> None:
+    wanted = {"when": lambda request: request.state["messages"][-1].tool_calls[0]["id"] == "2"}
+    script = Scripted(calls("1"), calls("2"), "done")
+    graph = agent(script, tmp_path, interrupt_on={"look": wanted})
+    (shown,) = asked(graph.invoke(say("go"), thread()))
+    assert shown["tool_call_id"] == "2"
+
+
+def test_a_decision_that_is_not_allowed_is_refused(tmp_path: Path) -> None:
+    graph = stopped(tmp_path, "1", want={"allowed_decisions": ["approve"], "description": "Look?"})
+    assert graph.get_state(thread()).interrupts[0].value["description"] == "Look?"
+    with pytest.raises(ValidationError):
+        graph.invoke(Command(resume={"type": "reject"}), thread())
+
+
+async def test_it_asks_asynchronously_and_tools_keep_what_is_injected(tmp_path: Path) -> None:
+    @tool
+    async def where(at: str, runtime: ToolRuntime[Any, Any]) -> str:
+        """Say where."""
+        return f"{at} in {runtime.config['configurable']['thread_id']}"
+
+    graph = agent(
+        Scripted(calls("1", name="where"), "done"),
+        tmp_path,
+        tools=[where],
+        interrupt_on={"where": {"description": lambda call, *_: f"{call['id']}?"}},
+    )
+    assert asked(await graph.ainvoke(say("go"), thread()))[0]["description"] == "1?"
+    edited = {"name": "where", "args": {"at": "here"}}
+    answer = Command(resume={"type": "edit", "edited_action": edited})
+    result = await graph.ainvoke(answer, thread())
+    assert str(result["messages"][-2].content).endswith("here in t")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        ["look"],
+        {"lok": True},
+        {"look": "yes"},
+        {"look": {"allowed": ["approve"]}},
+        {"look": {"allowed_decisions": ["accept"]}},
+        {"look": {"allowed_decisions": []}},
+    ],
+)
+def test_what_cannot_be_used_is_refused_at_once(tmp_path: Path, wanted: Any) -> None:
+    with pytest.raises(LongthreadError, match="interrupt_on"):
+        agent(Scripted(), tmp_path, interrupt_on=wanted)
+
+
+def test_false_asks_nothing(tmp_path: Path) -> None:
+    graph = agent(Scripted(calls("1"), "done"), tmp_path, interrupt_on={"look": False})
+    assert not asked(graph.invoke(say("go"), thread()))
