@@ -33,7 +33,8 @@ def structured_model(model: BaseChatModel, wanted: Any) -> Runnable[Any, Any] | 
     """
     if wanted is None:
         return None
-    schema, options = wanted, {}
+    schema: Any = wanted
+    options: dict[str, Any] = {}
     if type(wanted).__name__ in _METHODS and hasattr(wanted, "schema"):
         schema, method = wanted.schema, _METHODS[type(wanted).__name__]
         known = inspect.signature(model.with_structured_output).parameters

@@ -185,10 +185,9 @@ def _edit_of(name: str) -> Any:
             raise ValueError(f"an edit cannot change the tool: {action['name']!r} is not {name!r}")
         return action
 
-    return TypedDict(
-        "_Edit",
-        {"type": Literal["edit"], "edited_action": Annotated[_Action, AfterValidator(same_tool)]},
-    )
+    made: Any = TypedDict  # mypy reads calls of it only where a name is bound
+    action = Annotated[_Action, AfterValidator(same_tool)]
+    return made("Edit", {"type": Literal["edit"], "edited_action": action})
 
 
 def _result(call: ToolCall, text: str, status: Literal["success", "error"]) -> ToolMessage:

@@ -44,7 +44,7 @@ def decide(graph: AgentGraph, decision: dict[str, Any]) -> ToolMessage:
 
 def test_a_client_is_shown_what_langchains_middleware_shows_it(tmp_path: Path) -> None:
     script = Scripted(calls("1"), "done")
-    theirs = create_agent(
+    theirs: Any = create_agent(
         script.model,
         [look],
         middleware=[HumanInTheLoopMiddleware({"look": True}, interrupt_mode="per_call")],
@@ -150,7 +150,7 @@ async def test_it_asks_asynchronously_and_tools_keep_what_is_injected(tmp_path: 
     )
     assert asked(await graph.ainvoke(say("go"), thread()))[0]["description"] == "1?"
     edited = {"name": "where", "args": {"at": "here"}}
-    answer = Command(resume={"type": "edit", "edited_action": edited})
+    answer: Command[Any] = Command(resume={"type": "edit", "edited_action": edited})
     result = await graph.ainvoke(answer, thread())
     assert str(result["messages"][-2].content).endswith("here in t")
 
