@@ -21,6 +21,9 @@ __all__ = [
 
 DEFAULT_WINDOW = 64_000
 
+_MAKERS = (("claude", "anthropic"), ("gemini", "google_genai"), ("mistral", "mistralai"))
+"""Whose a model probably is that is named without a provider: for an error's example."""
+
 
 def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") -> BaseChatModel:
     """Return the chat model that a value names.
@@ -49,8 +52,9 @@ def resolve_model(model: BaseChatModel | str | None, *, field: str = "model") ->
         provider, name = route.provider, route.model
     elif not separator or not provider or not name:
         example = name or provider or "gpt-5-mini"
+        maker = next((of for start, of in _MAKERS if example.startswith(start)), "openai")
         raise ConfigurationError(
-            f"{field}={model!r}: write 'provider:model', as 'openai:{example}'"
+            f"{field}={model!r}: write 'provider:model', as '{maker}:{example}'"
         )
     try:
         if provider == "openai":

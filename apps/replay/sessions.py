@@ -116,6 +116,11 @@ def read_session(path: Path) -> Session:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if data.startswith(b"SQLite format 3"):
+            raise SessionError(
+                f"{path}: a database, not a recording: write a thread of it to a file with "
+                f"longthread thread export THREAD --checkpointer {path} --output session.jsonl"
+            ) from error
         number = data.count(b"\n", 0, error.start) + 1
         raise SessionError(
             f"{path}, line {number}: byte {data[error.start]:#04x} is not UTF-8: save the file as "

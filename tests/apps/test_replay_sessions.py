@@ -224,6 +224,7 @@ def test_a_malformed_line_is_refused_with_its_place_and_the_value(line: str, say
         (b"\n \n", "the file is empty"),
         (GOOD.encode(), "nothing to replay"),
         (GOOD.encode() + b'\n{"role": "\xff"}', "line 2: byte 0xff is not UTF-8"),
+        (b"SQLite format 3\x00\xf8", "longthread thread export THREAD --checkpointer"),
     ],
 )
 def test_a_file_without_an_answer_or_in_another_encoding_is_refused(

@@ -456,6 +456,7 @@ def test_overhead_that_leaves_no_room_is_named(tmp_path: Path) -> None:
     [
         ({"model": None}, ["model=None", "provider:model"]),
         ({"model": "gpt-5"}, ["model='gpt-5'", "openai:gpt-5"]),
+        ({"model": "claude-sonnet-4-5"}, ["as 'anthropic:claude-sonnet-4-5'"]),
         ({"model": "nowhere:x"}, ["nowhere:x"]),
         ({"name": "../x"}, ["../x"]),
         ({"model": " openai: "}, ["write 'provider:model', as 'openai:openai'"]),
