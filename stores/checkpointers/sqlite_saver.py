@@ -150,8 +150,8 @@ def _prepare(path: str, create: bool) -> None:
     """Make the file and its tables, and find out now what would fail later."""
     if not create and not os.path.exists(path):
         raise CheckpointerError(
-            f"checkpointer {path!r}: there is no such file; name the one that has the threads, on the "
-            "command line as in --checkpointer threads.db"
+            f"checkpointer {path!r}: there is no such file; name the one that has the threads, on "
+            "the command line as in --checkpointer threads.db"
         )
     try:
         if create:
