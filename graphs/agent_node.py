@@ -57,8 +57,11 @@ def agent_node(
         A node, to be added under a name: `parent.add_node("researcher", agent_node(agent))`.
 
     Raises:
-        ConfigurationError: `graph` is no agent graph.
+        ConfigurationError: `graph` is no agent graph, or what should be a function is none.
     """
+    for field, function in (("input", input), ("output", output), ("thread", thread)):
+        if function is not None and not callable(function):
+            raise ConfigurationError(f"agent_node: {field}={function!r}: pass a function, or None")
     return _AgentNode(_as_subgraph(graph), input, output, thread)
 
 

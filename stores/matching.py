@@ -97,9 +97,11 @@ def compile_query(query: str, match_mode: object = None) -> Query:
         match_mode: "phrase", "all", "any", or None for "phrase".
 
     Raises:
-        ToolInputError: There is no such mode.
+        ToolInputError: There is no such mode, or the query is no text.
     """
     mode = parse_match_mode(match_mode)
+    if not isinstance(query, str):
+        raise ToolInputError(f"query={query!r}: give a text to look for")
     given = [query] if mode == "phrase" else query.split()
     folded = dict.fromkeys(map(fold, given))
     return Query(mode, tuple(term for term in folded if term))

@@ -89,8 +89,7 @@ class OwnedThreads:
         trusted: bool = False,
     ) -> Steps[HistoryPage]:
         """Read a part of a thread; `trusted`: the one that the caller is in, whoever began it."""
-        if last_n < 1:
-            raise ToolInputError(f"last_n={last_n!r}: ask for 1 message or more")
+        _check_count("last_n", last_n, "message")
         key = yield from self._resolved(thread_id, checkpoint_ns)
         stored = yield from newest_checkpoint(self._saver, key)
         if stored is None or not (trusted or owned_by(self._owner, stored)):
@@ -109,8 +108,7 @@ class OwnedThreads:
     ) -> Steps[list[ThreadHit]]:
         """Find messages."""
         wanted = compile_query(query, match_mode)
-        if max_results < 1:
-            raise ToolInputError(f"max_results={max_results!r}: ask for 1 result or more")
+        _check_count("max_results", max_results, "result")
         while True:
             index, indexed = yield from self._caught_up()
             within = None
@@ -244,3 +242,8 @@ def _not_found(key: ThreadKey) -> LongthreadError:
     return LongthreadError(
         f"there is no thread {str(key)!r} of this user and agent", code="SESSION_NOT_FOUND"
     )
+
+
+def _check_count(name: str, value: Any, of: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ToolInputError(f"{name}={value!r}: ask for 1 {of} or more")

@@ -8,6 +8,7 @@ from typing import Any
 from langchain_core.messages import AnyMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
+from ...state.errors import ConfigurationError
 from ..effects import adrive, drive
 from ..local.workspace import workspace_at
 from ..matching import MatchMode
@@ -36,6 +37,10 @@ class ThreadJournal:
             `.longthread/`.
         user: The user that the methods mean unless they are told another; None: the default user.
         agent: The agent that they mean.
+
+    Raises:
+        ConfigurationError: The checkpointer is none.
+        WorkspaceError: The workspace cannot be used.
     """
 
     def __init__(
@@ -46,6 +51,11 @@ class ThreadJournal:
         user: str | None = None,
         agent: str = "agent",
     ) -> None:
+        if not isinstance(checkpointer, BaseCheckpointSaver):
+            raise ConfigurationError(
+                f"checkpointer={checkpointer!r}: pass the saver that holds the threads; one of "
+                "from_conn_string(…) or open_checkpointer(…) has to be entered first"
+            )
         self._saver = checkpointer
         self._workspace = workspace_at(workspace)
         self._user = user

@@ -46,9 +46,9 @@ class LocalWorkspace:
     """
 
     def __init__(self, root: str | os.PathLike[str], *, lock_timeout: float = 60.0) -> None:
-        given = os.fspath(root)
+        given = os.fspath(root) if isinstance(root, (str, os.PathLike)) else ""
         if not given or "\0" in given:
-            raise WorkspaceError(f"workspace root {shown(given)} is not a path; name a folder")
+            raise WorkspaceError(f"workspace root {shown(str(root))} is not a path; name a folder")
         self._root = os.path.abspath(os.path.expanduser(given))
         self._lock_timeout = lock_timeout
         if os.path.exists(self._root) and not os.path.isdir(self._root):

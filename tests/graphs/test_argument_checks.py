@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from agents import Scripted, agent, say, thread
+from langgraph.checkpoint.memory import InMemorySaver
 
 from longthread import (
     CompactionConfig,
+    LocalWorkspace,
     LongthreadError,
     MemoryConfig,
     RollingCompactionConfig,
+    ThreadJournal,
+    agent_node,
     close_thread,
     compact_thread,
     create_agent_graph,
     fork_thread,
+    open_checkpointer,
 )
 
 
@@ -89,3 +95,39 @@ def test_a_thread_in_which_nothing_was_said_is_not_sent(tmp_path: Path) -> None:
     assert graph.invoke(say("hi"), thread())["messages"][-1].content == "hello"
     prompted = agent(script, tmp_path, memory=None, system_prompt="Begin.")
     assert prompted.invoke({"messages": []}, thread())["messages"][-1].content == "hello"
+
+
+@pytest.mark.parametrize("field", ["input", "output", "thread"])
+def test_what_should_be_a_function_of_an_agent_node_is_named(field: str, tmp_path: Path) -> None:
+    functions: dict[str, Any] = {field: "no function"}
+    with pytest.raises(LongthreadError, match=f"{field}='no function'"):
+        agent_node(agent(Scripted(), tmp_path), **functions)
+
+
+@pytest.mark.parametrize("saver", [None, "threads.db", open_checkpointer("memory://")])
+def test_a_journal_of_something_that_is_no_saver_is_refused(saver: Any, tmp_path: Path) -> None:
+    with pytest.raises(LongthreadError, match="checkpointer="):
+        ThreadJournal(saver, workspace=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "named"),
+    [
+        ("history", {"thread_id": "t", "last_n": "2"}, "last_n='2'"),
+        ("history", {"thread_id": "t", "last_n": 1.5}, "last_n=1.5"),
+        ("search", {"query": None}, "query=None"),
+        ("search", {"query": "q", "max_results": "3"}, "max_results='3'"),
+    ],
+)
+def test_what_a_journal_is_asked_with_is_named(
+    method: str, arguments: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    journal = ThreadJournal(InMemorySaver(), workspace=tmp_path)
+    with pytest.raises(LongthreadError, match=re.escape(named)):
+        getattr(journal, method)(**arguments)
+
+
+def test_a_root_that_is_no_path_is_named() -> None:
+    root: Any = 5
+    with pytest.raises(LongthreadError, match="root '5' is not a path"):
+        LocalWorkspace(root)
