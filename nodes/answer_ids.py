@@ -57,8 +57,8 @@ class AnswerIds:
         invalid = self._with_fresh_ids(answer.invalid_tool_calls, fixed, own)
         if calls != answer.tool_calls or invalid != answer.invalid_tool_calls:
             update |= {"tool_calls": calls, "invalid_tool_calls": invalid}
-        answer = answer.model_copy(update=update) if update else answer
-        return well_formed_message(answer)
+        # Copied in any case: a model may keep what it has said, and say it again with changes.
+        return well_formed_message(answer.model_copy(update=update))
 
     def _with_fresh_ids(self, calls: Sequence[Any], fixed: set[Any], own: set[str]) -> list[Any]:
         taken = {call["id"] for call in calls if call["id"] in self.journal.calls} - fixed
@@ -108,8 +108,11 @@ class _Renames(BaseCallbackHandler):
 
     def on_stream_event(self, event: Any, **_: Any) -> None:
         """Rename the message that an event of LangChain's newer protocol begins."""
-        if isinstance(event, dict) and event.get("message_id"):
-            event["message_id"] = self.ids.of(event["message_id"])
+        if not isinstance(event, dict) or event.get("event") != "message-start":
+            return
+        for key in ("id", "message_id"):  # which one depends on the version
+            if event.get(key):
+                event[key] = self.ids.of(event[key])
 
     def _rename(self, generation: Any) -> None:
         message = getattr(generation, "message", None)

@@ -15,6 +15,7 @@ from ..state.cut import exceeds_alone
 from ..state.decisions import OverflowState, learned
 from ..state.due import can_shrink, is_answered, next_due, shape_is_due, shed_through
 from ..state.errors import ConfigurationError, ThreadBudgetError, WorkspaceError
+from ..state.lent import lent
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
@@ -204,7 +205,7 @@ class ReasoningNode(Node):
         prompt = self.policy.system
         if not callable(prompt):
             return prompt
-        made = yield ask(prompt, state, run.runtime)
+        made = yield ask(prompt, lent(state), run.runtime)
         if made is None or isinstance(made, SystemMessage):
             return made
         if isinstance(made, str):

@@ -15,6 +15,7 @@ from ..state.decisions import Memory, OverflowState, Sealed, learned
 from ..state.errors import WorkspaceError
 from ..state.guests import as_guests
 from ..state.journal import append_messages, as_journal, has_made_id
+from ..state.lent import lent
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.reference import ReferenceItem, digest, render_items
@@ -169,7 +170,7 @@ class RecallNode(Node):
                 items.append((yield io(_file_item, material)))
             else:
                 name = getattr(material, "__name__", f"reference {number}")
-                text = yield ask(material, state, run.runtime)
+                text = yield ask(material, lent(state), run.runtime)
                 # None: there is nothing this time.
                 items.append(ReferenceItem("knowledge", name, "" if text is None else str(text)))
         return items

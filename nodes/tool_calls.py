@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -107,7 +108,9 @@ class ToolsNode(Node):
 
     def _execution(self, calls: Sequence[ToolCall], state: Any, run: Run) -> Effect:
         """LangGraph's own tool node runs them; without a state it reads the graph's channels."""
-        given: Any = list(calls)
+        # What a tool does to its arguments must not be what the model has asked for.
+        calls = copy.deepcopy(list(calls))
+        given: Any = calls
         if isinstance(state, Mapping) and len(calls) == 1:
             given = {"__type": "tool_call_with_context", "tool_call": calls[0], "state": state}
         return Effect(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -47,9 +48,14 @@ def results_of(output: Any, calls: Sequence[ToolCall]) -> list[Any]:
 def stamped(message: ToolMessage) -> ToolMessage:
     """Give a result an id of its own where it is made: what is committed is replayed by id.
 
-    One that the tool made up may repeat, and would take the place of another result.
+    One that the tool made up may repeat, and would take the place of another result. A list that
+    it returns is its own, and may grow.
     """
-    return well_formed_message(message).model_copy(update={"id": str(uuid.uuid4())})
+    update: dict[str, Any] = {"id": str(uuid.uuid4())}
+    message = well_formed_message(message)
+    if isinstance(message.content, list):
+        update["content"] = copy.deepcopy(message.content)
+    return message.model_copy(update=update)
 
 
 def _flat(output: Any) -> list[Any]:

@@ -2,13 +2,15 @@
 
 In the agent graph every call is a task of its own. LangGraph's node nevertheless makes a pool of
 threads for it, starts a thread and ends both again, and reads the whole state for tools that do not
-ask for it: about half a millisecond with every step. The methods that are used here instead are not
+ask for it: about half a millisecond with every step. And a tool that asks for the state gets one
+that it may change. The methods that are used here instead are not
 public; where LangGraph lacks one of them, its node does all the work.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextvars import copy_context
 from typing import Any
 
@@ -16,6 +18,8 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import get_config_list
 from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.runtime import Runtime
+
+from ..state.lent import lent
 
 __all__ = ["ToolRunner"]
 
@@ -51,7 +55,18 @@ class ToolRunner(ToolNode):
     def _extract_state(self, input: Any, config: RunnableConfig) -> Any:
         if isinstance(input, list) and len(input) == 1 and self._needs_no_state(input[0]):
             return {}
-        return super()._extract_state(input, config)
+        state = super()._extract_state(input, config)
+        if not isinstance(state, Mapping) or self._only_reads(input):
+            return state
+        return lent(state)
+
+    def _only_reads(self, input: Any) -> bool:
+        """Whether a call is of a tool of ours: they leave the state that they are shown alone."""
+        call = input.get("tool_call") if isinstance(input, Mapping) else None
+        if isinstance(input, list) and len(input) == 1:
+            call = input[0]
+        tool = self.tools_by_name.get(call["name"]) if isinstance(call, dict) else None
+        return bool(getattr(tool, "only_reads_state", False))
 
     def _needs_no_state(self, call: Any) -> bool:
         """Whether nothing of the state can reach the tool: it asks for no state and no runtime."""

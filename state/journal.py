@@ -8,6 +8,7 @@ old copy), but the copies share one index from message id to position, so a step
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
@@ -25,7 +26,10 @@ from langchain_core.messages import (
 )
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
+from .errors import ConfigurationError
 from .text import encodable
+
+log = logging.getLogger("longthread")
 
 _ROLES = frozenset({"user", "human", "assistant", "ai", "system", "developer"})
 
@@ -53,9 +57,21 @@ class Journal(list[AnyMessage]):
         edited: Ids of messages that were replaced in their place.
         counts: Token estimates by message id, each good only for the very message object beside it.
         plain: Messages by id that are shown as they are where no decision hides anything.
+        lent: The last message of which `lent` has made a copy, and the copies so far.
     """
 
-    __slots__ = ("_copied", "_extended", "_positions", "calls", "counts", "edited", "memo", "plain")
+    __slots__ = (
+        "_copied",
+        "_extended",
+        "_positions",
+        "_taken",
+        "calls",
+        "counts",
+        "edited",
+        "lent",
+        "memo",
+        "plain",
+    )
 
     def __init__(self, messages: Iterable[AnyMessage] = ()) -> None:
         super().__init__(messages)
@@ -65,6 +81,8 @@ class Journal(list[AnyMessage]):
         self.counts: dict[str, tuple[BaseMessage, int]] = {}
         self.plain: dict[str, AnyMessage] = {}
         self.memo: Any = None
+        self.lent: tuple[AnyMessage | None, list[AnyMessage]] = (None, [])
+        self._taken = len(self)
         self._copied = False
         self._extended: list[tuple[int, list[tuple[AnyMessage, str | None]], Journal]] = []
 
@@ -77,6 +95,8 @@ class Journal(list[AnyMessage]):
         copy.counts = self.counts
         copy.plain = self.plain
         copy.memo = self.memo
+        copy.lent = self.lent
+        copy._taken = self._taken
         copy._copied = True
         copy._extended = self._extended
         return copy
@@ -119,6 +139,29 @@ class Journal(list[AnyMessage]):
                 self._positions = {m.id: i for i, m in enumerate(self) if m.id}
                 self._positions[message.id] = at
         self.append(message)
+        self._taken = len(self)
+
+    def _as_taken(self) -> Journal:
+        """Return the journal without what somebody has put at its end past the reducer.
+
+        Raises:
+            ConfigurationError: Something else was done to it in place.
+        """
+        if len(self) == self._taken:
+            return self
+        newest = self[self._taken - 1].id if 0 < self._taken < len(self) else None
+        if newest is None or self.position(newest) != self._taken - 1:
+            raise ConfigurationError(
+                f"messages: the list in the state was changed in place, from {self._taken} messages"
+                f" to {len(self)}; return what is new as an update, {{'messages': [message]}}, and "
+                "what goes as RemoveMessage(id=…)"
+            )
+        log.warning(
+            "messages: %d messages were put into the state's list in place, and are not kept; "
+            "return them as an update, {'messages': [message]}",
+            len(self) - self._taken,
+        )
+        return Journal(self[: self._taken])
 
 
 def as_journal(messages: Sequence[Any] | None) -> Journal:
@@ -152,7 +195,7 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
     Returns:
         A new journal, sharing the index of the old one where possible.
     """
-    journal = as_journal(state)
+    journal = as_journal(state)._as_taken()
     incoming: list[AnyMessage] = []
     for write in writes:
         incoming.extend(as_messages(write))
@@ -187,7 +230,7 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
         journal._push(message)
     elif journal[at] is not message and journal[at] != message:
         journal[at] = message
-        journal.memo = None
+        journal.memo, journal.lent = None, (None, [])
         if message.id:
             journal.edited.add(message.id)
     return journal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from langgraph.prebuilt import ToolRuntime
@@ -88,6 +88,8 @@ def own_tool(
 
 class _OwnTool(StructuredTool):
     """A tool whose arguments have two spellings."""
+
+    only_reads_state: ClassVar[bool] = True
 
     def _parse_input(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
