@@ -4,6 +4,7 @@ resume.
 LangGraph keeps the writes of finished tasks beside the checkpoint, applies them on `invoke(None)`,
 and drops them when new input starts a new step. Messages among them were said: they go into the
 journal before the new ones. What tools have written to channels of the application goes with them.
+Calls that still wait for a person's approval are known not to have run, and are settled as such.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import CheckpointTuple
 from langgraph.types import Command
 
+from ..nodes.approval import undecided
+from ..nodes.dispatch import waiting_tasks
 from ..state.journal import as_messages
 
 __all__ = ["is_new_input", "with_finished", "writes_to"]
+
+_PAUSES = "__interrupt__"
 
 
 def is_new_input(given: Any) -> bool:
@@ -51,4 +56,22 @@ def _messages(stored: CheckpointTuple | None) -> list[BaseMessage]:
         if channel == "messages":
             items: Sequence[Any] = value if isinstance(value, list) else [value]
             found += [item for item in items if isinstance(item, BaseMessage)]
-    return found
+    return found + _undecided(stored)
+
+
+def _undecided(stored: CheckpointTuple | None) -> list[BaseMessage]:
+    """Return results for the calls that wait for a decision which will not come any more."""
+    pauses = (
+        {
+            task: value
+            for task, channel, value in (stored.pending_writes or ())
+            if channel == _PAUSES and isinstance(value, (list, tuple))
+        }
+        if stored is not None
+        else {}
+    )
+    waiting = waiting_tasks(stored, pauses)
+    asked = [
+        undecided(getattr(one, "value", None)) for t in pauses if t in waiting for one in pauses[t]
+    ]
+    return [result for result in asked if result is not None]

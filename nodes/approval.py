@@ -19,14 +19,17 @@ from typing_extensions import TypedDict
 
 from ..state.errors import ConfigurationError
 
-__all__ = ["Approval"]
+__all__ = ["Approval", "undecided"]
 
+_KIND = "tool_approval"
 _DECISIONS = ("approve", "edit", "reject", "respond")
 _EDITED = (
     "[A person changed this call before it ran, to {args}. That was intended: do not repeat the "
     "original call.]"
 )
 _REJECTED = "A person rejected this call; it did not run.{reason} Do not repeat it unless asked to."
+
+_UNDECIDED = "[this tool call waited for approval and did not run: something else was said instead]"
 
 
 class _Action(TypedDict):
@@ -121,7 +124,7 @@ class Approval:
             shown = shown(call, request.state, request.runtime)
         answer: Any = interrupt(
             {
-                "type": "tool_approval",
+                "type": _KIND,
                 "tool_call_id": call["id"],
                 "name": call["name"],
                 "args": call["args"],
@@ -138,6 +141,18 @@ class Approval:
             return _result(call, answer["message"], "success")
         reason = f" Reason: {answer['message']}" if answer.get("message") else ""
         return _result(call, _REJECTED.format(reason=reason), "error")
+
+
+def undecided(asked: Any) -> ToolMessage | None:
+    """Return what the model is told of a call that nobody decided on; None: it is no such call.
+
+    Args:
+        asked: What `interrupt()` was called with.
+    """
+    if not isinstance(asked, Mapping) or asked.get("type") != _KIND:
+        return None
+    call = ToolCall(name=asked["name"], args=asked["args"], id=asked["tool_call_id"])
+    return _result(call, _UNDECIDED, "error")
 
 
 def _question(name: str, wanted: Any) -> _Question:

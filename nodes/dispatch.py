@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from .node import Effect
 
-__all__ = ["ANSWERED", "Dispatch", "answered_now", "cut_off_tasks"]
+__all__ = ["ANSWERED", "Dispatch", "answered_now", "cut_off_tasks", "waiting_tasks"]
 
 ANSWERED = "__pregel_longthread_answered"
 """Where a call of the graph keeps the ids of the tool calls that it has been asked for itself.
@@ -50,15 +50,32 @@ def cut_off_tasks(stored: CheckpointTuple | None, tasks: Iterable[str]) -> set[s
         stored: The checkpoint that the tasks belong to.
         tasks: Ids of tasks that have no result.
     """
-    ids = {task for task, _, _ in (stored.pending_writes or ())} if stored else set()
-    cut_off = set()
-    for task in tasks:
-        attempt = 0
-        while _record_id(task, "paused", attempt) in ids:
-            attempt += 1
-        if _record_id(task, "begun", attempt) in ids:
-            cut_off.add(task)
-    return cut_off
+    ids = _written(stored)
+    return {task for task in tasks if _record_id(task, "begun", _pauses(task, ids)) in ids}
+
+
+def waiting_tasks(stored: CheckpointTuple | None, tasks: Iterable[str]) -> set[str]:
+    """Return those of the tasks whose calls have paused and were not begun again since.
+
+    Args:
+        stored: The checkpoint that the tasks belong to.
+        tasks: Ids of tasks that have no result.
+    """
+    ids = _written(stored)
+    paused = {task: _pauses(task, ids) for task in tasks}
+    return {t for t, n in paused.items() if n and _record_id(t, "begun", n) not in ids}
+
+
+def _written(stored: CheckpointTuple | None) -> set[str]:
+    return {task for task, _, _ in (stored.pending_writes or ())} if stored else set()
+
+
+def _pauses(task: str, ids: set[str]) -> int:
+    """Return how many times a task has paused."""
+    count = 0
+    while _record_id(task, "paused", count) in ids:
+        count += 1
+    return count
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +126,7 @@ class Dispatch:
 
     def was_cut_off(self, stored: CheckpointTuple | None) -> bool:
         """Whether this attempt was begun before and neither ended nor paused."""
-        ids = {task for task, _, _ in (stored.pending_writes or ())} if stored else set()
+        ids = _written(stored)
         return self._id("begun") in ids and self._id("paused") not in ids
 
     def begun(self) -> Effect:

@@ -12,11 +12,12 @@ from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ValidationError
 
-from longthread import LongthreadError
+from longthread import LongthreadError, agent_node
 from longthread.graphs.compiled import AgentGraph
 
 
@@ -121,6 +122,34 @@ def test_parallel_calls_are_decided_one_by_one(tmp_path: Path) -> None:
     assert [m.status for m in results] == ["success", "error"]
 
 
+def test_a_call_that_nobody_decided_on_is_known_not_to_have_run(tmp_path: Path) -> None:
+    graph = stopped(tmp_path, "1", "2")
+    first = graph.get_state(thread()).interrupts[0]
+    graph.invoke(Command(resume={first.id: {"type": "approve"}}), thread())
+    messages = graph.invoke(say("never mind"), thread())["messages"]
+    told = {m.tool_call_id: m.content for m in messages if isinstance(m, ToolMessage)}
+    (ran,) = {first.value["tool_call_id"]}
+    (waited,) = {"1", "2"} - {ran}
+    assert told[ran] == f"saw {ran}"
+    assert "did not run" in told[waited]
+
+
+def test_a_call_that_was_approved_and_cut_off_is_not_said_not_to_have_run(tmp_path: Path) -> None:
+    def fall(at: str) -> str:
+        """Fall."""
+        raise KeyboardInterrupt
+
+    graph = agent(
+        Scripted(calls("1", name="fall"), "done"), tmp_path, [fall], interrupt_on={"fall": True}
+    )
+    graph.invoke(say("go"), thread())
+    with pytest.raises(KeyboardInterrupt):
+        graph.invoke(Command(resume={"type": "approve"}), thread())
+    messages = graph.invoke(say("never mind"), thread())["messages"]
+    (told,) = [m.content for m in messages if isinstance(m, ToolMessage)]
+    assert "whether it had an effect is not known" in told
+
+
 def test_only_calls_that_the_condition_names_are_asked_about(tmp_path: Path) -> None:
     wanted = {"when": lambda request: request.state["messages"][-1].tool_calls[0]["id"] == "2"}
     script = Scripted(calls("1"), calls("2"), "done")
@@ -174,3 +203,17 @@ def test_what_cannot_be_used_is_refused_at_once(tmp_path: Path, wanted: Any) -> 
 def test_false_asks_nothing(tmp_path: Path) -> None:
     graph = agent(Scripted(calls("1"), "done"), tmp_path, interrupt_on={"look": False})
     assert not asked(graph.invoke(say("go"), thread()))
+
+
+async def test_inside_a_parent_a_call_nobody_decided_on_is_known_not_to_have_run(
+    tmp_path: Path,
+) -> None:
+    script = Scripted(calls("1"), "done")
+    inner = agent(script, tmp_path, interrupt_on={"look": True}, checkpointer=None)
+    builder = StateGraph(MessagesState)
+    builder.add_node("helper", agent_node(inner))
+    builder.add_edge(START, "helper")
+    parent: Any = builder.compile(checkpointer=InMemorySaver())
+    assert asked(await parent.ainvoke(say("go"), thread()))
+    await parent.ainvoke(say("never mind"), thread())
+    assert "did not run" in str(contents(script.requests[-1]))
