@@ -10,6 +10,8 @@ from typing import Annotated, Any, NotRequired
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, set_config_context
+from langchain_core.runnables.utils import coro_with_context
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.channels import DeltaChannel
@@ -210,20 +212,25 @@ class _Requests(Runnable[Any, AIMessage]):
     def invoke(
         self,
         input: list[AnyMessage],
-        config: RunnableConfig | None = None,  # noqa: ARG002 - LangChain goes by the context's
+        config: RunnableConfig | None = None,
         **settings: Any,
     ) -> AIMessage:
         """Make the request."""
-        return self._said(self.handler(self._with(input, settings)))
+        with set_config_context(
+            ensure_config(config)
+        ) as context:  # LangChain goes by the context's
+            return self._said(context.run(self.handler, self._with(input, settings)))
 
     async def ainvoke(
         self,
         input: list[AnyMessage],
-        config: RunnableConfig | None = None,  # noqa: ARG002
+        config: RunnableConfig | None = None,
         **settings: Any,
     ) -> AIMessage:
         """Make the request, asynchronously."""
-        return self._said(await self.handler(self._with(input, settings)))
+        with set_config_context(ensure_config(config)) as context:
+            asked = self.handler(self._with(input, settings))
+            return self._said(await coro_with_context(asked, context, create_task=True))
 
     def answered(self, answer: AIMessage) -> ModelResponse[Any]:
         """Return LangChain's response with the answer as it goes into the journal."""

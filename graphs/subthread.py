@@ -117,13 +117,12 @@ def stored_in(
     Args:
         saver: The checkpointer.
         config: The place in it.
-        stored: Its newest checkpoint: the next one belongs to the same task of the parent.
+        stored: Its newest checkpoint: the next one belongs to the same task of the parent, and to
+            whatever else is known of it. (What LangGraph says of each itself goes before that.)
     """
-    call = stored.metadata.get(CALL) if stored is not None else None
-    return {
-        "configurable": {**config["configurable"], LENT: saver},
-        "metadata": {CALL: call} if call is not None else {},
-    }
+    known: dict[str, Any] = {**stored.metadata} if stored is not None else {}
+    facts = {key: value for key, value in known.items() if isinstance(value, (str, int, float))}
+    return {"configurable": {**config["configurable"], LENT: saver}, "metadata": facts}
 
 
 @dataclass(frozen=True, slots=True)

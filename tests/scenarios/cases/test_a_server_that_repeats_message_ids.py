@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from agents import Scripted, calls, contents, say, thread
+from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
@@ -16,6 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 
 from longthread import CompactionConfig, ThreadJournal, agent_node, create_agent_graph
+from longthread.graphs.middleware import ContextMiddleware, ContextState
 from longthread.graphs.scripted import ScriptedModel
 
 Said = list[tuple[str | None, str]]
@@ -155,3 +157,25 @@ def test_two_agents_of_one_parent_do_not_overwrite_each_other(
         shown = heard([chunk for _, chunk in chunks])
         assert sorted(text for _, text in shown) == ["from one", "from two"]
         assert {message_id for message_id, _ in shown} == {m.id for m in journal[-2:]}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_an_agent_of_langchains_streams_each_answer_once(
+    is_async: bool, tmp_path: Path
+) -> None:
+    model = Streaming(script=answers(3))
+    graph: Any = create_agent(
+        model,
+        middleware=[ContextMiddleware(model, workspace=tmp_path)],
+        state_schema=ContextState,
+        checkpointer=InMemorySaver(),
+    )
+    chunks: list[Any] = []
+    for i in range(3):
+        given: Any = say(f"question {i}")
+        if is_async:
+            chunks += [c async for c in graph.astream(given, thread(), stream_mode="messages")]
+        else:
+            chunks += graph.stream(given, thread(), stream_mode="messages")
+    assert [text for _, text in said(graph)] == [f"answer number {i}" for i in range(3)]
+    assert heard(chunks) == said(graph)

@@ -92,6 +92,11 @@ async def test_so_it_does_asynchronously(tmp_path: Path) -> None:
     assert "__interrupt__" in await parent.ainvoke(say("go"), thread())
     await parent.ainvoke(say("never mind"), thread())
     assert [sorted(each["notes"]) for each in seen] == [["a", "c"]]
+    place: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": "desk"}}
+    stored = [s async for s in parent.checkpointer.alist(place)]
+    assert {s.metadata["source"] for s in stored} == {"input", "loop", "update"}
+    assert len({s.metadata["longthread_call"] for s in stored}) == 2
+    assert [s.metadata["step"] for s in stored] == list(range(len(stored) - 2, -2, -1))
 
 
 def test_a_resume_applies_them_once_and_going_back_goes_back_before_them(tmp_path: Path) -> None:
