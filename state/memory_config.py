@@ -94,6 +94,13 @@ class MemoryConfig(ConfigModel):
     background: bool = True
     redact: Callable[[str], str] | None = None
 
+    @field_validator("flush_prompt")
+    @classmethod
+    def _says_something(cls, value: str | None) -> str | None:
+        if value is not None and not value.strip():
+            raise ValueError("must say what to extract; leave it out for DEFAULT_FLUSH_PROMPT")
+        return value
+
     @field_validator("consolidation_prompt")
     @classmethod
     def _has_two_numbers(cls, value: str | None) -> str | None:

@@ -131,3 +131,9 @@ def test_a_value_that_is_long_or_cannot_be_written_is_refused_as_any_other() -> 
     with pytest.raises(LongthreadError, match="must contain the placeholder") as refused:
         CompactionConfig(summary_prompt="x" * 1_000_000)
     assert len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("prompt", ["", " \n"])
+def test_a_blank_prompt_for_the_extraction_is_refused(prompt: str) -> None:
+    with pytest.raises(LongthreadError, match=r"MemoryConfig\.flush_prompt=.*leave it out"):
+        MemoryConfig(flush_prompt=prompt)
