@@ -113,8 +113,9 @@ def check_compiling(
     """Refuse what LangGraph would only trip over later, or take for something else."""
     if not (checkpointer is None or isinstance(checkpointer, (bool, BaseCheckpointSaver))):
         raise ConfigurationError(
-            f"checkpointer={checkpointer!r}: pass a saver, such as that of "
-            "open_checkpointer('sqlite:///threads.db'), or True, False or None inside a graph"
+            f"checkpointer={checkpointer!r}: pass a saver, such as the one of `with "
+            "open_checkpointer('sqlite:///threads.db') as saver:`, or True, False or None inside "
+            "a graph"
         )
     if cache is not None and not isinstance(cache, BaseCache):
         raise ConfigurationError(f"cache={cache!r}: pass a LangGraph cache, or None")

@@ -32,21 +32,21 @@ _REJECTED = "A person rejected this call; it did not run.{reason} Do not repeat 
 _UNDECIDED = "[this tool call waited for approval and did not run: something else was said instead]"
 
 
-class _Action(TypedDict):
+class Action(TypedDict):
     name: str
     args: dict[str, Any]
 
 
-class _Approve(TypedDict):
+class Approve(TypedDict):
     type: Literal["approve"]
 
 
-class _Reject(TypedDict):
+class Reject(TypedDict):
     type: Literal["reject"]
     message: NotRequired[str]
 
 
-class _Respond(TypedDict):
+class Respond(TypedDict):
     type: Literal["respond"]
     message: str
 
@@ -180,10 +180,10 @@ def _question(name: str, wanted: Any) -> _Question:
             f"{field}: allowed_decisions={allowed!r}; name some of {', '.join(_DECISIONS)}"
         )
     kinds: dict[str, Any] = {
-        "approve": _Approve,
+        "approve": Approve,
         "edit": _edit_of(name),
-        "reject": _Reject,
-        "respond": _Respond,
+        "reject": Reject,
+        "respond": Respond,
     }
     members = tuple(kinds[decision] for decision in dict.fromkeys(allowed))
     answers: Any = members[0]
@@ -195,13 +195,13 @@ def _question(name: str, wanted: Any) -> _Question:
 def _edit_of(name: str) -> Any:
     """An edit of a call of this tool: other arguments, not another tool."""
 
-    def same_tool(action: _Action) -> _Action:
+    def same_tool(action: Action) -> Action:
         if action["name"] != name:
             raise ValueError(f"an edit cannot change the tool: {action['name']!r} is not {name!r}")
         return action
 
     made: Any = TypedDict  # mypy reads calls of it only where a name is bound
-    action = Annotated[_Action, AfterValidator(same_tool)]
+    action = Annotated[Action, AfterValidator(same_tool)]
     return made("Edit", {"type": Literal["edit"], "edited_action": action})
 
 

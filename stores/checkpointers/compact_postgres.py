@@ -19,6 +19,7 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from .postgres_packing import next_version, packed, unpacked
 from .serialiser import CompactSerialiser
+from .threaded import AsyncInThreads
 
 if TYPE_CHECKING:
     from psycopg.rows import DictRow
@@ -33,7 +34,7 @@ class _ShortVersions:
         return next_version(current)
 
 
-class CompactPostgresSaver(_ShortVersions, PostgresSaver):
+class CompactPostgresSaver(_ShortVersions, AsyncInThreads, PostgresSaver):
     """Packs what it writes if its serialiser compresses; reads either.
 
     Args:

@@ -16,6 +16,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from ...state.errors import CheckpointerError
+from .threaded import AsyncInThreads
 
 __all__ = ["MEMORY", "AsyncSqliteFileSaver", "SqliteFileSaver", "aopen_sqlite", "open_sqlite"]
 
@@ -35,7 +36,7 @@ def _next_version(current: str | None) -> str:
     return f"{number + 1:032}"
 
 
-class SqliteFileSaver(SqliteSaver):
+class SqliteFileSaver(AsyncInThreads, SqliteSaver):
     """LangGraph's saver, whose failed writes leave nothing behind, with shorter versions."""
 
     @contextmanager

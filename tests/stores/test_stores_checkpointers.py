@@ -56,6 +56,32 @@ async def test_an_opened_saver_passes_langgraphs_conformance_suite(url: str) -> 
     assert report.passed_all_base()
 
 
+@pytest.mark.parametrize("url", LASTING, indirect=True)
+async def test_one_opened_for_synchronous_use_passes_it_too(url: str) -> None:
+    @checkpointer_test(name=url)
+    async def opened() -> AsyncIterator[Any]:
+        with open_checkpointer(url) as saver:
+            yield saver
+
+    report = await validate(opened)
+    failed = {name: r.failures for name, r in report.results.items() if r.passed is False}
+    assert failed == {}
+    assert report.passed_all_base()
+
+
+@pytest.mark.parametrize("url", KINDS, indirect=True)
+async def test_an_agent_on_a_synchronous_saver_can_be_awaited(url: str, tmp_path: Path) -> None:
+    with open_checkpointer(url) as saver:
+        graph = agent(Scripted(calls("a", "b"), "hello"), tmp_path, checkpointer=saver)
+        await graph.ainvoke(say("hi"), thread())
+        await asyncio.gather(*(graph.ainvoke(say("hi"), thread(str(n))) for n in range(4)))
+        assert said(graph.get_state(thread()).values) == ["hi", "", "saw a", "saw b", "hello"]
+        assert said((await graph.aget_state(thread("3"))).values) == ["hi", "hello"]
+        past = [state async for state in graph.aget_state_history(thread())]
+        assert said(past[-2].values) == ["hi"]
+        assert len(graph.invoke(say("and"), thread())["messages"]) == 7
+
+
 @pytest.mark.parametrize("url", KINDS, indirect=True)
 def test_an_agent_runs_on_what_a_url_opens(url: str, tmp_path: Path) -> None:
     with open_checkpointer(url) as saver:
