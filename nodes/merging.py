@@ -135,9 +135,10 @@ class Merging:
         if fitting < half:
             needed = (needed + 1) // 2  # new ones have to fit as well
         if kept < needed or not (kept or any(is_kept(fact, words) for fact in chunk.dates)):
+            old_ones = f"only {kept} of {len(parts)} entries, and little of what is new,"
             raise ConsolidationRefused(
-                f"only {kept} of {len(parts)} entries, and little of what is new, can be found "
-                f"again in the answer {clip_end(text.strip(), 80)!r}"
+                f"{old_ones if parts else 'nothing of what is new'} can be found again in the "
+                f"answer {clip_end(text.strip(), 80)!r}"
             )
 
     def _asked(self, prompt: str, run: Run) -> Steps[str]:

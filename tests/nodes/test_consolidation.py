@@ -177,6 +177,7 @@ def test_an_answer_that_says_nothing_of_what_was_given_is_no_memory(
     at.consolidate()
     assert at.memory == old
     assert "stays as it is" in caplog.text
+    assert "0 of 0 entries" not in caplog.text
     at.script.side["memory"] = merge
     at.consolidate()  # nothing was taken for merged
     assert "- Deploys are on Mondays. <!-- 2026-03-02 -->\n" in (at.memory or "")
