@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..graphs.agent import context_policy
-from ..graphs.thread_access import agent_at
+from ..graphs.thread_access import agent_at, named_in
 from ..state.counting import count_message
 from ..state.errors import ConfigurationError
 from ..state.policy import ContextPolicy
@@ -93,7 +93,7 @@ async def acontext_history(
 
 
 def _policy_of(graph: Any, config: RunnableConfig) -> ContextPolicy:
-    nested = (config.get("configurable") or {}).get("checkpoint_ns")
+    nested = named_in(config).get("checkpoint_ns")
     return context_policy(agent_at(graph, config) if nested else graph)
 
 

@@ -20,7 +20,7 @@ from ..stores.memory.flush_cursor import FlushCursor
 from ..stores.paths import safe_segment
 from ..stores.segments import copy_segments
 from ..stores.workspace import Owner, ScopedWorkspace
-from .thread_access import agent_at, alone_on, state_of, thread_in
+from .thread_access import agent_at, alone_on, named_in, state_of, thread_in
 
 __all__ = ["afork_thread", "fork_thread"]
 
@@ -65,7 +65,7 @@ def _steps(graph: Any, config: RunnableConfig, thread_id: str) -> Steps[Runnable
     old_id = thread_in(config)
     if not isinstance(thread_id, str) or not thread_id.strip():
         raise ConfigurationError(f"thread_id={thread_id!r}: name the new thread by a text")
-    if (config.get("configurable") or {}).get("checkpoint_ns"):
+    if named_in(config).get("checkpoint_ns"):
         raise ConfigurationError(
             f"config={config!r}: an agent inside another graph is part of that graph's thread; "
             "leave checkpoint_ns out"

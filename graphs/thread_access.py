@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -15,7 +15,16 @@ from ..nodes.node import Effect, Steps
 from ..state.errors import ConfigurationError, LongthreadError
 from ..stores.checkpointers.leases import is_worked_on, lease_on, released
 
-__all__ = ["agent_at", "alone_on", "checkpoint_in", "is_busy", "newest", "state_of", "thread_in"]
+__all__ = [
+    "agent_at",
+    "alone_on",
+    "checkpoint_in",
+    "is_busy",
+    "named_in",
+    "newest",
+    "state_of",
+    "thread_in",
+]
 
 T = TypeVar("T")
 
@@ -26,10 +35,23 @@ def thread_in(config: RunnableConfig) -> str:
     Raises:
         ConfigurationError: It names none.
     """
-    thread_id = str(((config or {}).get("configurable") or {}).get("thread_id") or "")
+    thread_id = str(named_in(config).get("thread_id") or "")
     if not thread_id:
         raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
     return thread_id
+
+
+def named_in(config: RunnableConfig | None) -> Mapping[str, Any]:
+    """Return what a config names: its `configurable`.
+
+    Raises:
+        ConfigurationError: It is no config; a thread's id alone, say.
+    """
+    if config is not None and not isinstance(config, Mapping):
+        raise ConfigurationError(
+            f"config={config!r}: pass a config, {{'configurable': {{'thread_id': …}}}}"
+        )
+    return (config or {}).get("configurable") or {}
 
 
 def agent_at(graph: Any, config: RunnableConfig) -> Any:
@@ -38,7 +60,7 @@ def agent_at(graph: Any, config: RunnableConfig) -> Any:
     Raises:
         LongthreadError: There is no agent graph (code `SESSION_NOT_FOUND`).
     """
-    namespace = (config.get("configurable") or {}).get("checkpoint_ns")
+    namespace = named_in(config).get("checkpoint_ns")
     found = graph
     if namespace:
         path = "|".join(graph_path(namespace))

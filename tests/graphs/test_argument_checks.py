@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from longthread import (
     agent_node,
     close_thread,
     compact_thread,
+    context_history,
     create_agent_graph,
+    erase_thread,
     fork_thread,
     open_checkpointer,
 )
@@ -84,6 +87,21 @@ def test_work_on_a_thread_says_what_it_lacks(work: Any, tmp_path: Path) -> None:
     for config in configs:
         with pytest.raises(LongthreadError, match=r"name the thread by configurable.thread_id"):
             work(agent(Scripted("ok"), tmp_path), config, *rest)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        close_thread,
+        compact_thread,
+        context_history,
+        erase_thread,
+        partial(fork_thread, thread_id="x"),
+    ],
+)
+def test_the_id_of_a_thread_alone_is_no_config(work: Any, tmp_path: Path) -> None:
+    with pytest.raises(LongthreadError, match=r"config='t': pass a config, \{'configurable'"):
+        work(agent(Scripted(), tmp_path), "t")
 
 
 def test_a_thread_in_which_nothing_was_said_is_not_sent(tmp_path: Path) -> None:
