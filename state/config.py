@@ -11,7 +11,7 @@ import re
 from typing import Literal, Self
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import Field, InstanceOf, field_validator, model_validator
+from pydantic import AliasChoices, Field, InstanceOf, field_validator, model_validator
 
 from .config_model import ConfigModel
 from .memory_config import LONGEST, FlushTrigger, MemoryConfig
@@ -88,7 +88,9 @@ class MaskingConfig(ConfigModel):
         exclude_tools: Results of these tools are never masked.
     """
 
-    turns: int = Field(default=10, ge=1)
+    turns: int = Field(
+        default=10, ge=1, validation_alias=AliasChoices("turns", "observationMaskingTurns")
+    )
     placeholder: str = Field(default="[observation masked]", min_length=1)
     batch: Literal["auto"] | int = "auto"
     payback: float = Field(default=1.0, ge=0)

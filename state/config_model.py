@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
 from .errors import ConfigurationError
 
@@ -39,7 +40,7 @@ class ConfigModel(BaseModel):
     @classmethod
     def _refuse_truths(cls, data: Mapping[str, Any]) -> None:
         """Refuse True and False for a number: they would be taken for 1 and 0."""
-        fields = {**cls.model_fields, **{f.alias: f for f in cls.model_fields.values() if f.alias}}
+        fields = {n: f for name, f in cls.model_fields.items() for n in (name, *_other_names(f))}
         for name, value in data.items():
             field = fields.get(name)
             if isinstance(value, bool) and field and not _takes_truths(field.annotation):
@@ -86,11 +87,20 @@ def _place(steps: tuple[int | str, ...]) -> Iterator[str]:
         yield str(step)
 
 
+def _other_names(field: FieldInfo) -> list[str]:
+    """Return the names besides its own that a field goes by: camelCase, and a reference's."""
+    choices = field.validation_alias
+    names = choices.choices if isinstance(choices, AliasChoices) else [choices]
+    return [name for name in (field.alias, *names) if isinstance(name, str)]
+
+
 def _unknown(model: type[BaseModel], field: str) -> str:
     known = list(model.model_fields)
-    if field in known:
-        alias = model.model_fields[field].alias
-        return f"given as {alias!r} too; leave one of the two out"
+    for name, info in model.model_fields.items():
+        names = [name, *_other_names(info)]
+        if field in names:
+            other = next(n for n in reversed(names) if n != field)
+            return f"given as {other!r} too; leave one of the two out"
     close = difflib.get_close_matches(field, known, n=1)
     fix = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(known)}"
     return f"unknown field; {fix}"

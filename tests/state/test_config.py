@@ -137,3 +137,16 @@ def test_a_value_that_is_long_or_cannot_be_written_is_refused_as_any_other() -> 
 def test_a_blank_prompt_for_the_extraction_is_refused(prompt: str) -> None:
     with pytest.raises(LongthreadError, match=r"MemoryConfig\.flush_prompt=.*leave it out"):
         MemoryConfig(flush_prompt=prompt)
+
+
+def test_the_mask_goes_by_the_references_own_name_too() -> None:
+    given: dict[str, Any] = {"observationMaskingTurns": 3}
+    assert MaskingConfig(**given) == MaskingConfig(turns=3)
+    for value, named in [
+        (0, "observationMaskingTurns=0"),
+        (True, "observationMaskingTurns=True: must be a number"),
+    ]:
+        with pytest.raises(LongthreadError, match=named):
+            MaskingConfig(**{**given, "observationMaskingTurns": value})
+    with pytest.raises(LongthreadError, match="given as 'turns' too; leave one of the two out"):
+        MaskingConfig(**given, turns=4)
