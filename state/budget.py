@@ -48,7 +48,7 @@ class Budget:
         """The tail that a compaction keeps: -1 is dynamic, and never more than half the budget."""
         half = max(0, self.conversation // 2)
         if configured < 0:
-            configured = min(8_000, max(1_000, self.conversation // 8))
+            configured = min(8_000, max(1_000, self.conversation // 12))
         return min(configured, half)
 
     def check(self, **parts: int) -> None:

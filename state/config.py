@@ -144,7 +144,7 @@ class CompactionConfig(ConfigModel):
         payback: Asked also when holding the messages that would go has cost this many times what
             the compaction costs, at the prices of a provider's cache; 0: never for that. Not while
             the conversation takes less than a quarter of the window.
-        keep_tokens: Tokens kept; -1: an eighth of the conversation's budget, 1,000 to 8,000; 0:
+        keep_tokens: Tokens kept; -1: a twelfth of the conversation's budget, 1,000 to 8,000; 0:
             count messages instead. Never more than half of the budget.
         min_progress: Compaction is due only if it would remove at least this share of the
             conversation's tokens. Above the request limit any progress counts.

@@ -85,6 +85,13 @@ def test_the_parts_of_a_window_add_up(window: int, reserve: int | None, overhead
         assert budget.output_reserve <= 4_096
 
 
+@pytest.mark.parametrize(
+    ("window", "kept"), [(1_000, 427), (16_000, 1_140), (64_000, 4_885), (200_000, 8_000)]
+)
+def test_a_compaction_keeps_a_twelfth_of_the_conversations_budget(window: int, kept: int) -> None:
+    assert Budget.of(window, output_reserve=None, overhead=0).keep_tokens(-1) == kept
+
+
 def test_no_room_is_an_error_that_names_the_parts() -> None:
     budget = Budget.of(1_000, output_reserve=None, overhead=900)
     with pytest.raises(ThreadBudgetError, match="tool schemas 800, reserved for the answer 125"):
