@@ -44,6 +44,15 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         """Return the same graph as an `AgentGraph`, the way that its `copy` copies."""
         return cls(**{k: v for k, v in vars(graph).items() if k != "__orig_class__"})
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """Show the graph in a notebook, which draws it: LangGraph has a server on the net do it."""
+        drawing = self.get_graph().draw_mermaid()
+        return {
+            "text/plain": repr(self),
+            "text/markdown": f"```mermaid\n{drawing}\n```",
+            "text/vnd.mermaid": drawing,
+        }
+
     def stream(self, input: Any, config: RunnableConfig | None = None, **options: Any) -> Any:
         """Stream as `CompiledStateGraph.stream` does, durably and losing nothing."""
         called = ensure_config(merge_configs(self.config, config))

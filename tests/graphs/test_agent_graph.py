@@ -700,3 +700,13 @@ def test_an_agent_that_wants_no_checkpointer_works_in_a_graph_that_has_one(tmp_p
         result = parent.invoke(say("go"), thread())
     assert contents(result["messages"]) == ["go", "", "saw a", "done", "go", "done"]
     assert violations(script.requests[-1], result["messages"], to_send=True) == []
+
+
+def test_a_notebook_draws_the_graph_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: Any, **__: Any) -> bytes:
+        raise AssertionError("a server on the net was asked")
+
+    monkeypatch.setattr("langchain_core.runnables.graph.Graph.draw_mermaid_png", asked)
+    shown = agent(Scripted(), tmp_path)._repr_mimebundle_(include=None, exclude=None)
+    assert shown["text/vnd.mermaid"] in shown["text/markdown"]
+    assert "reasoning" in shown["text/vnd.mermaid"]
