@@ -132,6 +132,7 @@ class Maintenance:
         except Exception:
             # One that fails every time is not paid for after every call.
             yield io(record_maintenance, files, moment, scope)
+            yield from self._expired(files, scope, moment, done)
             raise
         if asked or scope == "global":
             # A look that found nothing new does not put off what is learned a minute later. (What
@@ -141,6 +142,12 @@ class Maintenance:
         done.archived += yield io(archive_ledgers, files, moment, days, scope)
         if isinstance(files, SweptFiles):
             yield io(files.remove_left_behind, "global" if scope == "global" else "")
+        yield from self._expired(files, scope, moment, done)
+
+    def _expired(
+        self, files: ScopedWorkspace, scope: Scope, moment: datetime, done: Maintained
+    ) -> Steps[None]:
+        """Remove evicted texts that have outlived their time; that asks no model."""
         eviction = self.policy.eviction
         if scope == "agent" and eviction is not None and eviction.retention_days is not None:
             done.removed += yield io(

@@ -89,6 +89,20 @@ async def test_without_memory_maintenance_still_removes_old_files(
     assert not old.exists()
 
 
+def test_old_files_go_though_the_model_that_consolidates_is_down(tmp_path: Path) -> None:
+    script = Scripted("ok", facts="- A fact.", memory=RuntimeError("down"))
+    kept = ToolResultEvictionConfig(retention_days=1)
+    graph = agent(
+        script, tmp_path, memory=MemoryConfig(background=False, tools=False), eviction=kept
+    )
+    old = tmp_path / FOLDER / "t/old.txt"
+    old.parent.mkdir(parents=True)
+    old.write_text("text")
+    _age(old)
+    graph.invoke(say("hi"), thread())
+    assert not old.exists()
+
+
 def _age(path: Path) -> None:
     then = time.time() - 2 * 86_400
     os.utime(path, (then, then))
