@@ -55,8 +55,7 @@ def plot_context(
         title: A title for the figure.
 
     Returns:
-        A Matplotlib figure, made without pyplot: a notebook shows it after `%matplotlib inline`,
-        `savefig` writes it.
+        A Matplotlib figure, made without pyplot: a notebook shows it, `savefig` writes it.
 
     Raises:
         ConfigurationError: Matplotlib is missing, or there is nothing to draw.
@@ -65,8 +64,7 @@ def plot_context(
     if not panels or not any(panels.values()):
         raise ConfigurationError("histories: nothing to draw; has the thread any messages?")
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        from .context_figure import ContextFigure
     except ImportError as error:
         raise ConfigurationError(
             "plot_context needs matplotlib: python -m pip install 'longthread[notebooks]'"
@@ -74,8 +72,7 @@ def plot_context(
     columns = min(_COLUMNS, len(panels) if len(panels) <= _COLUMNS else ceil(sqrt(len(panels))))
     rows = -(-len(panels) // columns)
     size = (max(8.0, 4.6 * columns), 1.0 + 3.4 * rows)
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ContextFigure(size)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     legend: dict[str, Artist] = {}
     for axes, (name, points) in zip(grid.flatten(), panels.items(), strict=False):

@@ -126,3 +126,9 @@ def test_a_graph_without_a_checkpointer_has_no_history(tmp_path: Path) -> None:
     graph = agent(Scripted(), tmp_path, checkpointer=None)
     with pytest.raises(ConfigurationError, match="no checkpointer"):
         context_history(graph, thread())
+
+
+def test_a_notebook_shows_the_picture_by_itself(tmp_path: Path) -> None:
+    figure = plot_context(context_history(grown(tmp_path), thread()))
+    drawn: Any = getattr(figure, "_repr_png_", None)
+    assert drawn().startswith(b"\x89PNG")
