@@ -62,6 +62,8 @@ class ToolRunner(ToolNode):
 
     def _only_reads(self, input: Any) -> bool:
         """Whether a call is of a tool of ours: they leave the state that they are shown alone."""
+        if getattr(self, "_wrap_tool_call", None) is not None:
+            return False  # what decides about calls is the application's
         call = input.get("tool_call") if isinstance(input, Mapping) else None
         if isinstance(input, list) and len(input) == 1:
             call = input[0]

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import InjectedState, ToolRuntime
+from langgraph.types import Command
 
 from longthread import ConfigurationError, ThreadState, context_policy, project_context
 from longthread.state.journal import append_messages, as_journal
@@ -198,3 +199,22 @@ def test_a_model_that_keeps_its_answer_and_changes_it_changes_no_earlier_one(
     assert contents(seen) == ["go", "first"]
     stored = graph.get_state(thread()).values["messages"]
     assert contents(stored) == ["go", "first", "go", "second"]
+
+
+@pytest.mark.parametrize("name", ["by_runtime", "thread_history"])
+def test_what_describes_a_call_for_approval_changes_nothing(name: str, tmp_path: Path) -> None:
+    def describe(call: Any, state: Any, _: Any) -> str:
+        spoil(state)
+        return f"May it run {call['name']}?"
+
+    def asks(**arguments: Any) -> AIMessage:
+        return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": "c"}])
+
+    script = Scripted(asks(at={}) if name == "by_runtime" else asks(), "done")
+    allowed: Any = {name: {"allowed_decisions": ["approve"], "description": describe}}
+    graph = agent(script, tmp_path, TOOLS, interrupt_on=allowed)
+    assert "__interrupt__" in graph.invoke(say("go"), thread())
+    journal = graph.invoke(Command(resume={"type": "approve"}), thread())["messages"]
+    assert contents(journal)[-1] == "done"
+    assert "spoiled" not in repr(graph.get_state(thread()).values["messages"])
+    assert "spoiled" not in repr(script.requests[-1])
