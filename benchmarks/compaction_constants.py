@@ -28,7 +28,7 @@ VALUES: dict[str, tuple[float | None, ...]] = {
     "max_names_tokens": (0, 300, 3_000),
     "payback": (0, 0.5, 2),
     "min_progress": (0.1, 0.25, 0.6, 0.75),
-    "keep_tokens": (1_000, 3_000, 6_000),
+    "keep_tokens": (700, 1_500, 3_000, 6_000),
     "trigger_messages": (0, 25, 100),
     "max_summary_tokens": (512, 1_024),
     "threshold": (0.5, 0.7, 1.0),
