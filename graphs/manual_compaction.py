@@ -21,7 +21,15 @@ from ..state.errors import ConfigurationError, LongthreadError
 from ..state.projection import view_context
 from ..state.rolling import rolling_record
 from ..stores.workspace import Owner
-from .thread_access import agent_at, alone_on, checkpoint_in, is_busy, newest, state_of, thread_in
+from .thread_access import (
+    agent_at,
+    alone_on,
+    checkpoint_in,
+    end_of_branch,
+    is_busy,
+    state_of,
+    thread_in,
+)
 
 __all__ = [
     "CompactionResult",
@@ -59,7 +67,8 @@ def compact_thread(
     Args:
         graph: The compiled agent graph, or one that holds it, with its checkpointer.
         config: Names the thread (`configurable.thread_id`), and with `checkpoint_ns` a subgraph's.
-            It is compacted as it is now; to compact what it was, `fork_thread` first.
+            It is compacted as it is now, also when the config is that of a state read earlier;
+            a checkpoint on another branch (time travel) names that branch.
         instructions: Added to the summariser's prompt for this run.
         dry_run: Say what would be done; ask no model, write nothing. It is refused where the
             compaction itself would be.
@@ -97,7 +106,7 @@ def compaction_steps(
     thread_id = thread_in(config)
     if instructions is not None and not isinstance(instructions, str):
         raise ConfigurationError(f"instructions={instructions!r}: pass a text, or None")
-    config = newest(config)
+    config = yield from end_of_branch(graph, config)
     agent = agent_at(graph, config)
     compaction: CompactionNode = agent.builder.nodes["compaction"].runnable
     before: StateSnapshot = yield state_of(graph, config)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.types import StateSnapshot
 
 from ..nodes.compaction import CompactionNode
@@ -19,6 +19,7 @@ __all__ = [
     "agent_at",
     "alone_on",
     "checkpoint_in",
+    "end_of_branch",
     "is_busy",
     "named_in",
     "newest",
@@ -101,6 +102,34 @@ def newest(config: RunnableConfig) -> RunnableConfig:
     for name in ("checkpoint_id", "checkpoint_map"):
         configurable.pop(name, None)
     return {**config, "configurable": configurable}
+
+
+def end_of_branch(graph: Any, config: RunnableConfig) -> Steps[RunnableConfig]:
+    """Return a config that names the thread as it is now, or the other branch that is meant.
+
+    A checkpoint that the newest one goes back to is only where the thread was when somebody looked.
+    One that it does not go back to lies on another branch, and whoever names it means that one.
+    """
+    named = named_in(config)
+    wanted = named.get("checkpoint_id")
+    saver = getattr(graph, "checkpointer", None)
+    if not wanted or named.get("checkpoint_ns") or not isinstance(saver, BaseCheckpointSaver):
+        return newest(config)
+    place: RunnableConfig | None = {
+        "configurable": {"thread_id": thread_in(config), "checkpoint_ns": ""}
+    }
+    while place is not None:
+        found: CheckpointTuple | None = yield _stored(saver, place)
+        if found is None or found.checkpoint["id"] < wanted:  # ids grow with time
+            return config
+        if found.checkpoint["id"] == wanted:
+            break
+        place = found.parent_config
+    return newest(config) if place is not None else config
+
+
+def _stored(saver: BaseCheckpointSaver[Any], place: RunnableConfig) -> Effect:
+    return Effect(run=lambda: saver.get_tuple(place), arun=lambda: saver.aget_tuple(place))
 
 
 def alone_on(graph: Any, thread_id: str, work: Steps[T]) -> Steps[T]:

@@ -38,6 +38,23 @@ async def test_the_config_of_an_older_state_takes_nothing_from_the_thread(
     assert values["compaction"]["size"] == result.new_size > 2
 
 
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_the_config_of_another_branch_names_that_branch(way: str, tmp_path: Path) -> None:
+    graph = agent(Scripted("one", "two", "three", summary="SUM"), tmp_path, memory=None)
+    graph.invoke(say("a"), thread())
+    parted = graph.get_state(thread()).config
+    graph.invoke(say("left"), thread())
+    left = graph.get_state(thread()).config
+    graph.invoke(say("right"), parted)
+    compact: Any = acompact_thread if way == "async" else compact_thread
+    for config, last in ((left, "left"), (parted, "left")):  # where the thread is by then
+        result = compact(graph, config)
+        result = await result if way == "async" else result
+        values = graph.get_state(thread()).values
+        assert contents(values["messages"])[2] == last
+        assert values["compaction"]["size"] == result.new_size
+
+
 def test_what_is_said_meanwhile_is_noticed_though_the_config_names_a_checkpoint(
     tmp_path: Path,
 ) -> None:
