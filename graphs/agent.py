@@ -285,8 +285,6 @@ def build_agent_graph(
             structured=structured_model(main, response_format),
             cache_hints=own.cache_hints,
             plain_ids=own.plain_ids,
-            workspace=files,
-            agent=name,
         ),
         tools=ToolsNode(
             policy,

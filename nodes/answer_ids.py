@@ -1,13 +1,14 @@
 """The ids of answers and of the calls in them: none that the thread has already.
 
 By its id a message replaces an earlier one, in the journal and in whatever reads a stream. Some
-servers give every answer the same id, and a cache of a model's answers gives them all again.
+servers give every answer the same id, and a cache of a model's answers gives them all again, those
+too that LangChain has made from the run of a model (`LC_ID_PREFIX`).
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
@@ -20,27 +21,37 @@ from ..state.replacement import well_formed_message
 
 __all__ = ["AnswerIds"]
 
+_OF_A_RUN = "lc_run--"
+
 
 class AnswerIds:
     """Which id the next answer gets: the provider's, or one made for it if that is taken.
 
     Args:
         view: The projection that the answer is asked for with.
-        taken: Whether somebody else has the id: the sealed part of the journal, a parent graph.
+        shared: Whether an id may be taken where nobody looks: in a sealed part of the journal, by
+            another agent of a parent graph. Then only what was made for this very request is free.
     """
 
-    def __init__(self, view: ContextView, taken: Callable[[str], bool]) -> None:
+    def __init__(self, view: ContextView, *, shared: bool) -> None:
         self.journal = view.journal
-        self._elsewhere = taken
+        self._shared = shared
+        self._runs: list[str] = []
         self._fresh = f"run-{uuid.uuid4()}"
         self._asked: dict[str, str] = {}
+
+    def begin(self, run_id: uuid.UUID) -> None:
+        """Take in that a run of a model has begun: ids made from it are nobody else's."""
+        self._runs.append(f"{_OF_A_RUN}{run_id}")
 
     def of(self, given: str | None) -> str:
         """Return the id that an answer goes by which came with this one."""
         if not given:
             return self._fresh
         if given not in self._asked:
-            taken = self.journal.position(given) is not None or self._elsewhere(given)
+            taken = self.journal.position(given) is not None
+            if self._shared and not given.startswith(tuple(self._runs)):
+                taken = True
             self._asked[given] = self._fresh if taken else given
         return self._asked[given]
 
@@ -88,6 +99,17 @@ class _Renames(BaseCallbackHandler):
 
     def __init__(self, ids: AnswerIds) -> None:
         self.ids = ids
+
+    def on_chat_model_start(
+        self,
+        serialized: Any,  # noqa: ARG002
+        messages: Any,  # noqa: ARG002
+        *,
+        run_id: uuid.UUID,
+        **_: Any,
+    ) -> None:
+        """Learn which run the answer is of."""
+        self.ids.begin(run_id)
 
     def on_llm_new_token(
         self,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,29 +13,21 @@ from langgraph.constants import TAG_NOSTREAM
 from ..state.cut import exceeds_alone
 from ..state.decisions import OverflowState, learned
 from ..state.due import can_shrink, is_answered, next_due, shape_is_due, shed_through
-from ..state.errors import ConfigurationError, ThreadBudgetError, WorkspaceError
+from ..state.errors import ConfigurationError, ThreadBudgetError
 from ..state.lent import lent
 from ..state.overflow import Overflow, classify_overflow
 from ..state.policy import ContextPolicy
 from ..state.projection import ContextView, view_context
-from ..stores.segments import sealed_ids
-from ..stores.workspace import Workspace
 from .alternation import must_alternate, with_merged_humans
 from .answer_ids import AnswerIds
 from .cache_hints import with_cache_hints
 from .closed import refuse_closed
 from .dispatch import answered_now
-from .identity import thread_owner
 from .models import Model, cached_tokens, call_model, clamped, input_tokens
-from .node import Node, Run, Steps, Update, ask, io
+from .node import Node, Run, Steps, Update, ask
 from .plain_ids import with_plain_ids
 
 __all__ = ["ReasoningNode"]
-
-log = logging.getLogger("longthread")
-
-# How ids begin that LangChain makes from a run of a model (`LC_ID_PREFIX`).
-_OF_THE_RUN = "lc_run-"
 
 ATTEMPTS = 1
 """Overflows that are answered by a forced compaction; the next one is the caller's."""
@@ -59,8 +50,6 @@ class ReasoningNode(Node):
         structured: A model that returns the structured response, or None.
         cache_hints: Whether the provider has to be told where its cached prefix may end.
         plain_ids: Whether a provider that may be asked takes only plain ids of tool calls.
-        workspace: Where sealed parts of the journal are; None: no part is ever sealed.
-        agent: The agent's name.
     """
 
     def __init__(
@@ -72,8 +61,6 @@ class ReasoningNode(Node):
         structured: Runnable[Any, Any] | None = None,
         cache_hints: bool = False,
         plain_ids: bool = False,
-        workspace: Workspace | None = None,
-        agent: str = "agent",
     ) -> None:
         self.policy = policy
         self.model = model
@@ -81,8 +68,6 @@ class ReasoningNode(Node):
         self.structured = structured
         self.cache_hints = cache_hints
         self.plain_ids = plain_ids or cache_hints
-        self.workspace = workspace
-        self.agent = agent
         self._alternates = False
 
     def steps(self, state: Mapping[str, Any], run: Run) -> Steps[Update]:
@@ -114,7 +99,7 @@ class ReasoningNode(Node):
         if run.checkpointer is None and self.without_threads is not None:
             model = self.without_threads
         model = clamped(model, view.overflow.get("reserve"))
-        ids = AnswerIds(view, (yield from self._taken(state, run)))
+        ids = AnswerIds(view, shared=bool(run.namespace or state.get("sealed")))
         try:
             answer = yield from self._answer(model, view, ids.heard(run.config))
         except Exception as error:
@@ -161,25 +146,6 @@ class ReasoningNode(Node):
         request = [*self._request(view), HumanMessage("Give your answer in the given schema.")]
         shaped = yield call_model(self.structured, request, config)
         return {"structured_response": shaped, "structured_for": view.journal[-1].id}
-
-    def _taken(self, state: Mapping[str, Any], run: Run) -> Steps[Callable[[str], bool]]:
-        """Return what says of an id whether somebody else than the live journal may have it.
-
-        A server that gives every answer the same would otherwise say again, to `recall`, what is
-        sealed, or take the place of another agent's answer in a parent graph. What LangChain makes
-        from the run is nobody else's.
-        """
-        inside = bool(run.namespace)
-        sealed = state.get("sealed") or None
-        known: Callable[[str], bool] = _nobody
-        if sealed and self.workspace is not None:
-            files = self.workspace.scoped(thread_owner(state, run, self.agent))
-            try:
-                known = yield io(sealed_ids, files, sealed)
-            except WorkspaceError as error:
-                log.warning("the sealed part of the journal is not available: %s", error)
-                return lambda _: True  # an id of our own is right in any case
-        return lambda given: (inside and not given.startswith(_OF_THE_RUN)) or known(given)
 
     def _answer(self, model: Model, view: ContextView, config: RunnableConfig) -> Steps[AIMessage]:
         """Make the request; once more if only now it shows that human messages must be merged."""
@@ -259,10 +225,6 @@ class ReasoningNode(Node):
         if named is None and overflow.kind == "context_window":
             named = view.tokens
         return min((n for n in (known, named) if n), default=None)
-
-
-def _nobody(_: str) -> bool:
-    return False
 
 
 def _sizes(view: ContextView) -> str:

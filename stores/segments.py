@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage
@@ -25,7 +25,6 @@ __all__ = [
     "copy_segments",
     "has_sealed",
     "read_segments",
-    "sealed_ids",
     "segment_names",
     "segments_newest_first",
     "write_segment",
@@ -132,33 +131,11 @@ def has_sealed(files: ScopedWorkspace, sealed: Sealed, ids: Sequence[str]) -> se
     """
     wanted = {_hash(message_id): message_id for message_id in ids}
     found: set[str] = set()
-    parts = _ids_newest_first(files, sealed)
-    while len(found) < len(wanted) and (hashes := next(parts, None)) is not None:
+    place: _Place | None = (sealed["thread"], sealed["head"])
+    while place is not None and len(found) < len(wanted):
+        place, hashes = _known_ids.get(place) or _remember(place, _record(files, *place))
         found |= {message_id for key, message_id in wanted.items() if key in hashes}
     return found
-
-
-def sealed_ids(files: ScopedWorkspace, sealed: Sealed) -> Callable[[str], bool]:
-    """Return what says of an id whether a sealed message has it, without reading anything more.
-
-    Raises:
-        WorkspaceError: A segment is missing.
-    """
-    parts = list(_ids_newest_first(files, sealed))
-
-    def known(message_id: str) -> bool:
-        key = _hash(message_id)
-        return any(key in hashes for hashes in parts)
-
-    return known
-
-
-def _ids_newest_first(files: ScopedWorkspace, sealed: Sealed) -> Iterator[frozenset[bytes]]:
-    """Yield the hashes of the ids in each segment."""
-    place: _Place | None = (sealed["thread"], sealed["head"])
-    while place is not None:
-        place, hashes = _known_ids.get(place) or _remember(place, _record(files, *place))
-        yield hashes
 
 
 _known_ids: dict[_Place, tuple[_Place | None, frozenset[bytes]]] = {}

@@ -19,6 +19,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from longthread import CompactionConfig, ThreadJournal, agent_node, create_agent_graph
 from longthread.graphs.middleware import ContextMiddleware, ContextState
 from longthread.graphs.scripted import ScriptedModel
+from longthread.stores import segments
 
 Said = list[tuple[str | None, str]]
 
@@ -157,6 +158,56 @@ def test_two_agents_of_one_parent_do_not_overwrite_each_other(
         shown = heard([chunk for _, chunk in chunks])
         assert sorted(text for _, text in shown) == ["from one", "from two"]
         assert {message_id for message_id, _ in shown} == {m.id for m in journal[-2:]}
+
+
+@pytest.mark.parametrize("read", [True, False])
+def test_agents_of_one_parent_that_share_a_cache_do_not_overwrite_each_other(
+    read: bool, tmp_path: Path
+) -> None:
+    script = Scripted("the same")  # with the id that LangChain made for the first of them
+    model = script.model.model_copy(update={"cache": InMemoryCache()})
+    builder = StateGraph(MessagesState)
+    for name in ("one", "two"):
+        made = create_agent_graph(model, workspace=tmp_path / name, memory=None)
+        builder.add_node(name, agent_node(made, input=lambda _: "do it"))
+    builder.add_edge(START, "one")
+    builder.add_edge("one", "two")
+    parent: Any = builder.compile(checkpointer=InMemorySaver())
+    mode: Any = "messages" if read else "updates"
+    chunks = list(parent.stream(say("go"), thread(), stream_mode=mode, subgraphs=True))
+    journal = parent.get_state(thread()).values["messages"]
+    assert len(script.requests) == 1
+    assert contents(journal) == ["go", "the same", "the same"]
+    if read:
+        assert heard([chunk for _, chunk in chunks]) == said(parent)
+
+
+def test_what_is_sealed_is_not_read_again_with_every_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Scripted("ok")
+    graph = make(
+        script,
+        tmp_path,
+        streams=False,
+        journal_window=6,
+        context_window=8_000,
+        compaction=CompactionConfig(trigger_messages=4, keep_messages=2, keep_tokens=0),
+    )
+    for i in range(12):
+        graph.invoke(say(f"question {i} " * 60), thread())
+    assert graph.get_state(thread()).values["sealed"]["count"] > 0
+    read: list[str] = []
+    opened = segments._record
+    monkeypatch.setattr(segments, "_record", lambda *at: read.append(at[-1]) or opened(*at))
+
+    monkeypatch.setattr(segments, "_MOST_KNOWN", 1)  # many other threads in this process
+    script.answers = [calls("a"), calls("b"), "ok"]
+    for chunk in graph.stream(say("and now?"), thread(), stream_mode="updates"):
+        if "tools" in chunk and len(script.answers) == 2:
+            read.clear()  # what came before was done once in the call
+    assert len(graph.get_state(thread()).values["messages"]) > 4
+    assert read == []
 
 
 @pytest.mark.parametrize("is_async", [False, True])
