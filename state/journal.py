@@ -63,8 +63,9 @@ class Journal(list[AnyMessage]):
     __slots__ = (
         "_copied",
         "_extended",
+        "_last",
+        "_own",
         "_positions",
-        "_taken",
         "calls",
         "counts",
         "edited",
@@ -82,7 +83,7 @@ class Journal(list[AnyMessage]):
         self.plain: dict[str, AnyMessage] = {}
         self.memo: Any = None
         self.lent: tuple[AnyMessage | None, list[AnyMessage]] = (None, [])
-        self._taken = len(self)
+        self._mark_end()
         self._copied = False
         self._extended: list[tuple[int, list[tuple[AnyMessage, str | None]], Journal]] = []
 
@@ -96,7 +97,7 @@ class Journal(list[AnyMessage]):
         copy.plain = self.plain
         copy.memo = self.memo
         copy.lent = self.lent
-        copy._taken = self._taken
+        copy._last, copy._own = self._last, self._own
         copy._copied = True
         copy._extended = self._extended
         return copy
@@ -139,29 +140,42 @@ class Journal(list[AnyMessage]):
                 self._positions = {m.id: i for i, m in enumerate(self) if m.id}
                 self._positions[message.id] = at
         self.append(message)
-        self._taken = len(self)
+        self._mark_end()
 
-    def _as_taken(self) -> Journal:
+    def _mark_end(self) -> None:
+        """Remember where the journal ends: what comes after that, somebody else has put there."""
+        self._last: tuple[int, AnyMessage | None] = (len(self), self[-1] if self else None)
+        self._own: Journal | None = None
+
+    @property
+    def is_touched(self) -> bool:
+        """Whether its end is not what the reducer has made it."""
+        length, last = self._last
+        return len(self) != length or bool(length and self[-1] is not last)
+
+    def _without_others(self) -> Journal:
         """Return the journal without what somebody has put at its end past the reducer.
 
         Raises:
-            ConfigurationError: Something else was done to it in place.
+            ConfigurationError: Something else was done to its end in place.
         """
-        if len(self) == self._taken:
+        if not self.is_touched:
             return self
-        newest = self[self._taken - 1].id if 0 < self._taken < len(self) else None
-        if newest is None or self.position(newest) != self._taken - 1:
+        length, last = self._last
+        if len(self) <= length or (length and self[length - 1] is not last):
             raise ConfigurationError(
-                f"messages: the list in the state was changed in place, from {self._taken} messages"
-                f" to {len(self)}; return what is new as an update, {{'messages': [message]}}, and "
+                f"messages: the list in the state was changed in place, from {length} messages to "
+                f"{len(self)}; return what is new as an update, {{'messages': [message]}}, and "
                 "what goes as RemoveMessage(id=…)"
             )
-        log.warning(
-            "messages: %d messages were put into the state's list in place, and are not kept; "
-            "return them as an update, {'messages': [message]}",
-            len(self) - self._taken,
-        )
-        return Journal(self[: self._taken])
+        if self._own is None:  # told, and worked out, once
+            log.warning(
+                "messages: %d messages were put into the state's list in place, and are not kept "
+                "unless they are returned too, as an update: {'messages': [message]}",
+                len(self) - length,
+            )
+            self._own = Journal(self[:length])
+        return self._own
 
 
 def as_journal(messages: Sequence[Any] | None) -> Journal:
@@ -169,9 +183,16 @@ def as_journal(messages: Sequence[Any] | None) -> Journal:
 
     Args:
         messages: Messages, or anything LangChain can turn into messages (dicts, tuples, strings).
+
+    Returns:
+        The journal, without what a reader of the state has put at its end in place: an agent that
+        took it for an answer's follow-up would never come to an end.
+
+    Raises:
+        ConfigurationError: A journal was made shorter, or got another end, in place.
     """
     if isinstance(messages, Journal):
-        return messages
+        return messages._without_others()
     journal = Journal()
     for message in as_messages(messages or []):
         journal = _applied(journal, message)
@@ -195,7 +216,7 @@ def append_messages(state: Sequence[Any] | None, writes: Sequence[Any]) -> Journ
     Returns:
         A new journal, sharing the index of the old one where possible.
     """
-    journal = as_journal(state)._as_taken()
+    journal = as_journal(state)
     incoming: list[AnyMessage] = []
     for write in writes:
         incoming.extend(as_messages(write))
@@ -230,6 +251,7 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
         journal._push(message)
     elif journal[at] is not message and journal[at] != message:
         journal[at] = message
+        journal._mark_end()
         journal.memo, journal.lent = None, (None, [])
         if message.id:
             journal.edited.add(message.id)

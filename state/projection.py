@@ -39,6 +39,10 @@ def project_context(
     Returns:
         A valid request: same state, same messages, byte for byte. `state` is not changed.
     """
+    messages = state.get("messages")
+    if isinstance(messages, Journal) and messages.is_touched:
+        # What a call has returned is its caller's, and so is what they have put there.
+        state = {**state, "messages": list(messages)}
     return view_context(state, policy, system=system).messages
 
 

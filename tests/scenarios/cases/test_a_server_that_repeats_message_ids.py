@@ -199,7 +199,12 @@ def test_what_is_sealed_is_not_read_again_with_every_step(
     assert graph.get_state(thread()).values["sealed"]["count"] > 0
     read: list[str] = []
     opened = segments._record
-    monkeypatch.setattr(segments, "_record", lambda *at: read.append(at[-1]) or opened(*at))
+
+    def counted(files: Any, home: str, head: str) -> Any:
+        read.append(head)
+        return opened(files, home, head)
+
+    monkeypatch.setattr(segments, "_record", counted)
 
     monkeypatch.setattr(segments, "_MOST_KNOWN", 1)  # many other threads in this process
     script.answers = [calls("a"), calls("b"), "ok"]

@@ -7,12 +7,19 @@ from typing import Annotated, Any
 import pytest
 from agents import Scripted, agent, calls, contents, say, thread
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import tool
 from langgraph.graph import START, StateGraph
 from langgraph.prebuilt import InjectedState, ToolRuntime
 from langgraph.types import Command
 
-from longthread import ConfigurationError, ThreadState, context_policy, project_context
+from longthread import (
+    ConfigurationError,
+    MemoryConfig,
+    ThreadState,
+    context_policy,
+    project_context,
+)
 from longthread.state.journal import append_messages, as_journal
 from longthread.state.lent import lent
 
@@ -171,6 +178,44 @@ def test_anything_else_that_is_done_to_the_list_in_place_is_an_error() -> None:
 
     with pytest.raises(ConfigurationError, match=r"changed in place, from 1 messages to 0"):
         parent(drops).invoke(say("go"))
+
+    def replaces(state: Any) -> Any:
+        state["messages"][-1] = HumanMessage("mine", id="mine")
+
+    with pytest.raises(ConfigurationError, match=r"changed in place, from 1 messages to 1"):
+        parent(replaces).invoke(say("go"))
+
+
+@pytest.mark.parametrize("memory", [None, MemoryConfig(background=False)])
+def test_a_reader_of_the_stream_who_appends_does_not_keep_the_agent_going(
+    memory: MemoryConfig | None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Scripted("done", facts="- A fact.")
+    graph = agent(script, tmp_path, memory=memory)
+    config: RunnableConfig = {**thread(), "recursion_limit": 50}
+    with caplog.at_level(logging.WARNING, "longthread"):
+        for state in graph.stream(say("go"), config, stream_mode="values"):
+            state["messages"].append(HumanMessage("mine"))
+    assert len(script.requests) == 1
+    assert contents(graph.get_state(thread()).values["messages"]) == ["go", "done"]
+    assert caplog.text.count("put into the state's list in place") <= 2  # not with every look
+
+
+def test_what_is_said_after_something_was_appended_in_place_is_kept() -> None:
+    journal = as_journal([HumanMessage("a", id="a")])
+    journal.append(HumanMessage("mine"))
+    assert contents(as_journal(journal)) == ["a"]
+    journal.pop()
+    longer = append_messages(journal, [HumanMessage("b", id="b")])
+    longer.append(HumanMessage("mine"))
+    assert contents(as_journal(longer)) == ["a", "b"]
+
+
+def test_a_caller_may_ask_what_would_be_sent_with_one_message_more(tmp_path: Path) -> None:
+    graph = agent(Scripted("done"), tmp_path, memory=None)
+    result = graph.invoke(say("go"), thread())
+    result["messages"].append(HumanMessage("and?"))
+    assert contents(project_context(result, context_policy(graph)))[-1] == "and?"
 
 
 def test_the_result_of_a_call_is_the_callers(tmp_path: Path) -> None:
