@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -86,13 +86,14 @@ class Dispatch:
         saver: The checkpointer.
         config: The checkpoint that the task belongs to.
         task: The id of the task, the same in every attempt.
-        attempt: How many `interrupt()`s in it have been answered: each begins it anew.
+        attempt: How many times it has paused before: each begins it anew. (Not how many of its
+            questions were answered: an answer is lost if the process dies before the call ends.)
     """
 
     saver: BaseCheckpointSaver[Any]
     config: RunnableConfig
     task: str
-    attempt: int
+    attempt: int = 0
 
     @classmethod
     def of(cls, config: RunnableConfig) -> Self | None:
@@ -101,13 +102,10 @@ class Dispatch:
         saver, task = values.get("__pregel_checkpointer"), values.get("__pregel_task_id")
         namespace = str(values.get("checkpoint_ns") or "").rpartition(_SEPARATOR)[0]
         checkpoint = (values.get("checkpoint_map") or {}).get(namespace)
-        scratchpad = values.get("__pregel_scratchpad")
         if not isinstance(saver, BaseCheckpointSaver) or not task or not checkpoint:
             return None
         if values.get("__pregel_durability") == "exit" or values.get("thread_id") is None:
             return None  # nothing is stored before the end: there is nothing to come back to
-        resumed = list(getattr(scratchpad, "resume", None) or ())
-        waiting = getattr(scratchpad, "get_null_resume", lambda _: None)(False)
         place: RunnableConfig = {
             "configurable": {
                 "thread_id": values["thread_id"],
@@ -115,7 +113,7 @@ class Dispatch:
                 "checkpoint_id": checkpoint,
             }
         }
-        return cls(saver, place, str(task), len(resumed) + (waiting is not None))
+        return cls(saver, place, str(task))
 
     def stored(self) -> Effect:
         """An effect: read the checkpoint with what was written beside it."""
@@ -125,9 +123,12 @@ class Dispatch:
         )
 
     def was_cut_off(self, stored: CheckpointTuple | None) -> bool:
-        """Whether this attempt was begun before and neither ended nor paused."""
-        ids = _written(stored)
-        return self._id("begun") in ids and self._id("paused") not in ids
+        """Whether the task was begun before and neither ended nor paused."""
+        return bool(cut_off_tasks(stored, [self.task]))
+
+    def again(self, stored: CheckpointTuple | None) -> Self:
+        """Return the attempt that is next after what is stored."""
+        return replace(self, attempt=_pauses(self.task, _written(stored)))
 
     def begun(self) -> Effect:
         """An effect: record that the calls are about to run."""

@@ -87,10 +87,13 @@ class ToolsNode(Node):
             fresh = new is not None and all(call["id"] in new for call in guarded)
             if new is not None:
                 new.difference_update(call["id"] or "" for call in guarded)
-            if not fresh and dispatch.was_cut_off((yield dispatch.stored())):
-                again = [call for call in calls if self._may_repeat(call)]
-                rest = (yield self._execution(again, state, run)) if again else []
-                return [*map(_cut_off, guarded), *results_of(rest, again)]
+            if not fresh:
+                stored = yield dispatch.stored()
+                if dispatch.was_cut_off(stored):
+                    again = [call for call in calls if self._may_repeat(call)]
+                    rest = (yield self._execution(again, state, run)) if again else []
+                    return [*map(_cut_off, guarded), *results_of(rest, again)]
+                dispatch = dispatch.again(stored)
             yield dispatch.begun()
         try:
             return results_of((yield self._execution(calls, state, run)), calls)

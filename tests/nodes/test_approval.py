@@ -150,6 +150,32 @@ def test_a_call_that_was_approved_and_cut_off_is_not_said_not_to_have_run(tmp_pa
     assert "whether it had an effect is not known" in told
 
 
+@pytest.mark.parametrize("refused_first", [False, True])
+def test_a_call_that_was_approved_and_cut_off_is_neither_asked_about_nor_run_again(
+    refused_first: bool, tmp_path: Path
+) -> None:
+    ran: list[str] = []
+
+    def fall(at: str) -> str:
+        """Fall."""
+        ran.append(at)
+        raise KeyboardInterrupt
+
+    graph = agent(
+        Scripted(calls("1", name="fall"), "done"), tmp_path, [fall], interrupt_on={"fall": True}
+    )
+    (waits,) = graph.invoke(say("go"), thread())["__interrupt__"]
+    if refused_first:
+        with pytest.raises(ValidationError):
+            graph.invoke(Command(resume={waits.id: "yes"}), thread())
+    with pytest.raises(KeyboardInterrupt):
+        graph.invoke(Command(resume={waits.id: {"type": "approve"}}), thread())
+    result = graph.invoke(None, thread())
+    assert not asked(result)
+    assert "whether it had an effect is not known" in str(result["messages"][-2].content)
+    assert ran == ["1"]
+
+
 def test_only_calls_that_the_condition_names_are_asked_about(tmp_path: Path) -> None:
     wanted = {"when": lambda request: request.state["messages"][-1].tool_calls[0]["id"] == "2"}
     script = Scripted(calls("1"), calls("2"), "done")
