@@ -22,7 +22,7 @@ from ..stores.checkpointers.leases import Lease, is_leased, lease_on, released
 from ..stores.journal.saver_calls import get_tuple
 from .subthread import newest_checkpoint, newest_of_thread, saver_of, stored_in
 from .thread_access import thread_in
-from .unfinished import is_new_input, with_finished, writes_to
+from .unfinished import is_new_input, with_finished, with_undecided, writes_to
 
 __all__ = ["AgentGraph"]
 
@@ -144,7 +144,7 @@ class AgentGraph(CompiledStateGraph[Any, Any, Any, Any]):
         if writes_to(own, stored):
             with suppress(InvalidUpdateError):  # what they wrote cannot stand side by side
                 yield self._finished(stored_in(*place, stored))
-                return given
+                return with_undecided(given, stored)
         return with_finished(given, stored)
 
     def _finished(self, config: RunnableConfig) -> Effect:

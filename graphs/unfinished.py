@@ -20,7 +20,7 @@ from ..nodes.approval import undecided
 from ..nodes.dispatch import waiting_tasks
 from ..state.journal import as_messages
 
-__all__ = ["is_new_input", "with_finished", "writes_to"]
+__all__ = ["is_new_input", "with_finished", "with_undecided", "writes_to"]
 
 _PAUSES = "__interrupt__"
 
@@ -43,10 +43,23 @@ def with_finished(given: dict[str, Any], stored: CheckpointTuple | None) -> dict
         given: The input of a call.
         stored: The thread's newest checkpoint, with what was written after it.
     """
-    finished = _messages(stored)
-    if not finished:
+    return _after([*_messages(stored), *_undecided(stored)], given)
+
+
+def with_undecided(given: dict[str, Any], stored: CheckpointTuple | None) -> dict[str, Any]:
+    """Return the input with results for the calls that wait for a decision before its own messages.
+
+    Args:
+        given: The input of a call.
+        stored: The thread's newest checkpoint, from before what finished tasks wrote was taken in.
+    """
+    return _after(_undecided(stored), given)
+
+
+def _after(first: Sequence[BaseMessage], given: dict[str, Any]) -> dict[str, Any]:
+    if not first:
         return given
-    return {**given, "messages": [*finished, *as_messages(given.get("messages") or [])]}
+    return {**given, "messages": [*first, *as_messages(given.get("messages") or [])]}
 
 
 def _messages(stored: CheckpointTuple | None) -> list[BaseMessage]:
@@ -56,7 +69,7 @@ def _messages(stored: CheckpointTuple | None) -> list[BaseMessage]:
         if channel == "messages":
             items: Sequence[Any] = value if isinstance(value, list) else [value]
             found += [item for item in items if isinstance(item, BaseMessage)]
-    return found + _undecided(stored)
+    return found
 
 
 def _undecided(stored: CheckpointTuple | None) -> list[BaseMessage]:

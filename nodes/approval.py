@@ -27,7 +27,7 @@ _EDITED = (
     "[A person changed this call before it ran, to {args}. That was intended: do not repeat the "
     "original call.]"
 )
-_REJECTED = "A person rejected this call; it did not run.{reason} Do not repeat it unless asked to."
+_REJECTED = "A person rejected this call; it did not run. Do not repeat it unless asked to.{reason}"
 
 _UNDECIDED = "[this tool call waited for approval and did not run: something else was said instead]"
 

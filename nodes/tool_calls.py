@@ -56,6 +56,7 @@ class ToolsNode(Node):
         approval: Approval | None = None,
     ) -> None:
         self.policy = policy
+        self.approval = approval
         self.runner = ToolRunner(
             list(tools),
             handle_tool_errors=_error_text,
@@ -81,15 +82,16 @@ class ToolsNode(Node):
     def _run_once(self, calls: Sequence[ToolCall], state: Any, run: Run) -> Steps[Sequence[Any]]:
         """Run the calls, unless a crash cut them off before: then say so instead."""
         guarded = [call for call in calls if not self._may_repeat(call)]
-        dispatch = Dispatch.of(run.config) if guarded else None
+        noted = guarded or any(self._is_asked_about(call) for call in calls)
+        dispatch = Dispatch.of(run.config) if noted else None
         if dispatch is not None:
             new = answered_now(run.config)
-            fresh = new is not None and all(call["id"] in new for call in guarded)
+            fresh = new is not None and all(call["id"] in new for call in calls)
             if new is not None:
-                new.difference_update(call["id"] or "" for call in guarded)
+                new.difference_update(call["id"] or "" for call in calls)
             if not fresh:
                 stored = yield dispatch.stored()
-                if dispatch.was_cut_off(stored):
+                if guarded and dispatch.was_cut_off(stored):
                     again = [call for call in calls if self._may_repeat(call)]
                     rest = (yield self._execution(again, state, run)) if again else []
                     return [*map(_cut_off, guarded), *results_of(rest, again)]
@@ -103,6 +105,10 @@ class ToolsNode(Node):
             if dispatch is not None and waits:
                 yield dispatch.paused()
             raise
+
+    def _is_asked_about(self, call: ToolCall) -> bool:
+        """Whether it matters later that the call was not begun: nobody may have decided on it."""
+        return self.approval is not None and call["name"] in self.approval.questions
 
     def _may_repeat(self, call: ToolCall) -> bool:
         """Whether running the call twice is the same as running it once, as its tool says."""

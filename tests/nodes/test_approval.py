@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from agents import Scripted, agent, calls, contents, look, say, thread
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import ToolMessage
-from langchain_core.tools import tool
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel, ValidationError
 
-from longthread import LongthreadError, agent_node
+from longthread import LongthreadError, ThreadState, agent_node
 from longthread.graphs.compiled import AgentGraph
+
+
+class Notes(ThreadState):
+    notes: Annotated[list[str], operator.add]
 
 
 def asked(result: dict[str, Any]) -> list[Any]:
@@ -132,6 +137,59 @@ def test_a_call_that_nobody_decided_on_is_known_not_to_have_run(tmp_path: Path) 
     (waited,) = {"1", "2"} - {ran}
     assert told[ran] == f"saw {ran}"
     assert "did not run" in told[waited]
+
+
+def test_so_it_is_where_a_finished_one_has_written_to_a_channel_of_the_application(
+    tmp_path: Path,
+) -> None:
+    @tool
+    def note(at: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Note."""
+        told = ToolMessage("noted", tool_call_id=tool_call_id)
+        return Command(update={"notes": [at], "messages": [told]})
+
+    both = AIMessage("", tool_calls=[*calls("1", name="note").tool_calls, *calls("2").tool_calls])
+    graph = agent(
+        Scripted(both, "done"),
+        tmp_path,
+        [note, look],
+        interrupt_on={"look": True},
+        state_schema=Notes,
+    )
+    assert asked(graph.invoke(say("go"), thread()))
+    result = graph.invoke(say("never mind"), thread())
+    told = {m.tool_call_id: m.content for m in result["messages"] if isinstance(m, ToolMessage)}
+    assert told["1"] == "noted"
+    assert "did not run" in str(told["2"])
+    assert graph.get_state(thread()).values["notes"] == ["1"]
+
+
+def test_so_it_is_for_a_tool_that_may_run_twice(tmp_path: Path) -> None:
+    ran: list[str] = []
+
+    @tool
+    def harmless(at: str) -> str:
+        """Look, harmlessly."""
+        ran.append(at)
+        if len(ran) == 1:
+            raise KeyboardInterrupt
+        return f"saw {at}"
+
+    harmless.metadata = {"idempotent": True}
+
+    def waits(where: str) -> Any:
+        script = Scripted(calls("1", name="harmless"), "done")
+        graph = agent(script, tmp_path / where, [harmless], interrupt_on={"harmless": True})
+        assert asked(graph.invoke(say("go"), thread()))
+        return graph
+
+    result = waits("one").invoke(say("never mind"), thread())
+    assert "did not run" in str(next(m.content for m in result["messages"] if m.type == "tool"))
+    graph = waits("two")
+    with pytest.raises(KeyboardInterrupt):
+        graph.invoke(Command(resume={"type": "approve"}), thread())
+    assert graph.invoke(None, thread())["messages"][-2].content == "saw 1"
+    assert ran == ["1", "1"]
 
 
 def test_a_call_that_was_approved_and_cut_off_is_not_said_not_to_have_run(tmp_path: Path) -> None:
