@@ -97,6 +97,17 @@ class Approval:
         asked = {n: _question(n, want) for n, want in interrupt_on.items() if want is not False}
         return cls(asked) if asked else None
 
+    def asks_about(self, name: str) -> bool:
+        """Whether a call of this tool may have to wait for a decision."""
+        return name in self.questions
+
+    def reads_state(self, name: str) -> bool:
+        """Whether a function of the application looks at the state before a call of this tool."""
+        question = self.questions.get(name)
+        return question is not None and (
+            question.when is not None or callable(question.description)
+        )
+
     def wrap(self, request: ToolCallRequest, execute: Callable[[ToolCallRequest], Any]) -> Any:
         """Ask, then do what was decided."""
         decided = self._decided(request)

@@ -30,7 +30,7 @@ class EvictionNode(Node):
     """Writes oversized texts to the workspace and records where, in `evictions`.
 
     The text is written first and recorded after; if it cannot be written, the original stays in the
-    context and a warning is logged.
+    context and a warning is logged. The place is `<folder>/<thread>/<call id>-<hash>.txt`.
 
     Args:
         policy: The agent's policy.
@@ -50,11 +50,18 @@ class EvictionNode(Node):
         view = view_context(state, self.policy)
         evictions: dict[str, Eviction] = {}
         files = self.workspace.scoped(thread_owner(state, run, self.agent))
+        assert self.policy.eviction is not None
+        folder = f"{self.policy.eviction.path}/{safe_segment(run.thread_id or 'no-thread')}"
+        known: dict[tuple[str, int], str] = {}  # made once, however many texts are evicted now
+        for earlier in view.decisions.evictions.values():
+            place, _, ending = earlier["path"].rpartition("-")
+            if place.rpartition("/")[0] == folder:
+                known.setdefault((ending, earlier["chars"]), earlier["path"])
         for message in oversized(view):
             text = text_of(message.content)
-            path = self._path(
-                message, text, run.thread_id, {**view.decisions.evictions, **evictions}
-            )
+            # Equal text shares a file, that of the call that gave it first; other text never does.
+            ending = f"{text_hash(text)}.txt"
+            path = known.setdefault((ending, len(text)), f"{folder}/{_name(message)}-{ending}")
             try:
                 yield io(self._write, files, path, text)
             except WorkspaceError as error:
@@ -65,29 +72,13 @@ class EvictionNode(Node):
             run.emit("eviction", message_id=message.id, path=path, chars=len(text))
         return {"evictions": with_previews(evictions, view)} if evictions else {}
 
-    def _path(
-        self,
-        message: AnyMessage,
-        text: str,
-        thread_id: str | None,
-        evicted: Mapping[str, Eviction],
-    ) -> str:
-        """`<folder>/<thread>/<call id>-<hash>.txt`: equal text shares a file, other text never.
-
-        A text that this thread has evicted before stays in the file of the call that gave it first.
-        """
-        assert self.policy.eviction is not None
-        name = message.tool_call_id if isinstance(message, ToolMessage) else message.id
-        folder = f"{self.policy.eviction.path}/{safe_segment(thread_id or 'no-thread')}/"
-        ending = f"-{text_hash(text)}.txt"
-        for earlier in evicted.values():
-            path = earlier["path"]
-            if path.startswith(folder) and path.endswith(ending) and earlier["chars"] == len(text):
-                return path
-        return f"{folder}{safe_segment(name or 'text')}{ending}"
-
     def _write(self, files: ScopedWorkspace, path: str, text: str) -> None:
         """Write a text, unless it is there; one that will be removed for its age starts anew."""
         assert self.policy.eviction is not None
         if self.policy.eviction.retention_days is not None or not files.exists(path):
             files.write_text(path, well_formed(text))
+
+
+def _name(message: AnyMessage) -> str:
+    named = message.tool_call_id if isinstance(message, ToolMessage) else message.id
+    return safe_segment(named or "text")

@@ -57,12 +57,7 @@ class ToolsNode(Node):
     ) -> None:
         self.policy = policy
         self.approval = approval
-        self.runner = ToolRunner(
-            list(tools),
-            handle_tool_errors=_error_text,
-            wrap_tool_call=None if approval is None else approval.wrap,
-            awrap_tool_call=None if approval is None else approval.awrap,
-        )
+        self.runner = ToolRunner(list(tools), approval=approval, handle_tool_errors=_error_text)
 
     def steps(self, state: Any, run: Run) -> Steps[Any]:
         """Run the calls; what cannot be read is answered without running anything."""
@@ -108,7 +103,7 @@ class ToolsNode(Node):
 
     def _is_asked_about(self, call: ToolCall) -> bool:
         """Whether it matters later that the call was not begun: nobody may have decided on it."""
-        return self.approval is not None and call["name"] in self.approval.questions
+        return self.approval is not None and self.approval.asks_about(call["name"])
 
     def _may_repeat(self, call: ToolCall) -> bool:
         """Whether running the call twice is the same as running it once, as its tool says."""

@@ -10,7 +10,7 @@ public; where LangGraph lacks one of them, its node does all the work.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import copy_context
 from typing import Any
 
@@ -20,6 +20,7 @@ from langgraph.prebuilt import ToolNode, ToolRuntime
 from langgraph.runtime import Runtime
 
 from ..state.lent import lent
+from .approval import Approval
 
 __all__ = ["ToolRunner"]
 
@@ -28,7 +29,21 @@ _KNOWN = all(hasattr(ToolNode, name) for name in _USED)
 
 
 class ToolRunner(ToolNode):
-    """Runs a single call in the thread that it is in, and several as LangGraph does."""
+    """Runs a single call in the thread that it is in, and several as LangGraph does.
+
+    Args:
+        tools: The tools.
+        approval: Which calls a person decides on first; None: none.
+        options: Those of LangGraph's node.
+    """
+
+    def __init__(
+        self, tools: Sequence[Any], *, approval: Approval | None = None, **options: Any
+    ) -> None:
+        if approval is not None:
+            options |= {"wrap_tool_call": approval.wrap, "awrap_tool_call": approval.awrap}
+        super().__init__(tools, **options)
+        self._approval = approval
 
     def _func(self, input: Any, config: RunnableConfig, runtime: Runtime[Any]) -> Any:
         # In the thread of an event loop a tool could not start a loop of its own.
@@ -62,19 +77,22 @@ class ToolRunner(ToolNode):
 
     def _only_reads(self, input: Any) -> bool:
         """Whether a call is of a tool of ours: they leave the state that they are shown alone."""
-        if getattr(self, "_wrap_tool_call", None) is not None:
-            return False  # what decides about calls is the application's
         call = input.get("tool_call") if isinstance(input, Mapping) else None
         if isinstance(input, list) and len(input) == 1:
             call = input[0]
-        tool = self.tools_by_name.get(call["name"]) if isinstance(call, dict) else None
-        return bool(getattr(tool, "only_reads_state", False))
+        if not isinstance(call, dict) or self._is_decided_by_state(call):
+            return False
+        return bool(getattr(self.tools_by_name.get(call["name"]), "only_reads_state", False))
 
     def _needs_no_state(self, call: Any) -> bool:
         """Whether nothing of the state can reach the tool: it asks for no state and no runtime."""
         if not isinstance(call, dict) or call.get("type") != "tool_call":
             return False
-        if getattr(self, "_wrap_tool_call", None) is not None:
-            return False  # what decides about calls may ask for the state
+        if self._is_decided_by_state(call):
+            return False
         asked = getattr(self, "_injected_args", {}).get(call["name"])
         return asked is not None and not asked.state and not asked.runtime
+
+    def _is_decided_by_state(self, call: Mapping[str, Any]) -> bool:
+        """Whether code of the application is shown the state before the call runs."""
+        return self._approval is not None and self._approval.reads_state(call["name"])

@@ -1,9 +1,10 @@
-"""The state as an application's own code is shown it: what that changes in place, nobody else sees.
+"""The state as an application's own code is shown it: only such code sees what it changes in place.
 
 A tool, a prompt or a piece of reference material that writes into a message (`state["messages"][-1]
 .content = …`) would change what is said in the thread, past the reducer: in the running call only,
 or for good, where the saver has yet to write it down. So it gets messages of its own. Each is
-copied once; the next reader of a longer journal gets the same copies and those of what is new.
+copied once, which is what a step may cost: the next reader of a longer journal gets the same
+copies, with what the one before has changed in them, and those of what is new.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from .journal import Journal, as_journal
 
 __all__ = ["lent"]
 
-_NESTED = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata")
+_NESTED = (
+    "content",
+    "tool_calls",
+    "invalid_tool_calls",
+    "additional_kwargs",
+    "response_metadata",
+    "usage_metadata",
+)
 
 
 def lent(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from pydantic import BaseModel, ValidationError
 
 from longthread import LongthreadError, ThreadState, agent_node
 from longthread.graphs.compiled import AgentGraph
+from longthread.nodes import tool_runner
+from longthread.state.lent import lent
 
 
 class Notes(ThreadState):
@@ -240,6 +242,25 @@ def test_only_calls_that_the_condition_names_are_asked_about(tmp_path: Path) -> 
     graph = agent(script, tmp_path, interrupt_on={"look": wanted})
     (shown,) = asked(graph.invoke(say("go"), thread()))
     assert shown["tool_call_id"] == "2"
+
+
+def test_the_thread_is_copied_only_for_what_looks_at_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[int] = []
+
+    def counted(state: Any) -> dict[str, Any]:
+        copied.append(len(state["messages"]))
+        return lent(state)
+
+    monkeypatch.setattr(tool_runner, "lent", counted)
+    ran = {"when": lambda _: False}
+    for want, copies in ((True, 0), ({"description": "Look?"}, 0), (ran, 1)):
+        copied.clear()
+        graph = agent(Scripted(calls("1"), "done"), tmp_path, interrupt_on={"look": want})
+        if asked(graph.invoke(say("go"), thread())):
+            graph.invoke(Command(resume={"type": "approve"}), thread())
+        assert len(copied) == copies
 
 
 def test_a_decision_that_is_not_allowed_is_refused(tmp_path: Path) -> None:
