@@ -165,7 +165,7 @@ class CompactionConfig(ConfigModel):
         tokens_per_added: An addition is asked for with at most one token for so many that go; 128
             at least, a third of the bound at most.
         max_names_tokens: Bound on the identifiers that stand beside it, copied by code because the
-            text does not mention them; -1: a twelfth of the conversation's budget; 0: none.
+            text does not mention them; -1: an eighth of the conversation's budget; 0: none.
         truncate_args: When long arguments of older calls are cut short; None: never.
         max_failures: After this many attempts in a row that came to nothing, compaction waits
             until the conversation has grown by a tenth.

@@ -10,7 +10,7 @@ from .projection import ContextView
 __all__ = ["SummarySize"]
 
 _LEAST = 128  # tokens of an addition: less is no summary
-_NAMES = 2  # tokens of names for one of the addition
+_NAMES = 3  # tokens of names for one of the addition
 _REWRITTEN = 0.4  # what is left of a full summary's text, and of its names, when it is written anew
 _NAMES_LEFT = 0.6
 
@@ -38,12 +38,12 @@ class SummarySize:
             window: The summariser's own context window: it reads the summary too. None: as large.
         """
         config = view.policy.compaction or CompactionConfig()
-        budget = view.budget.conversation
-        names = budget // 12 if config.max_names_tokens < 0 else config.max_names_tokens
-        text = max(64, min(config.max_summary_tokens, budget // 8))
+        most = view.budget.conversation // 8
+        names = most if config.max_names_tokens < 0 else min(config.max_names_tokens, most)
+        text = max(64, min(config.max_summary_tokens, most))
         if window is not None:
             text = min(text, max(1, window // 4))
-        return cls(text, max(0, min(names, budget // 8)), config.tokens_per_added)
+        return cls(text, max(0, names), config.tokens_per_added)
 
     @property
     def rewritten(self) -> int:
