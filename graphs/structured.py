@@ -40,11 +40,13 @@ def structured_model(model: BaseChatModel, wanted: Any) -> Runnable[Any, Any] | 
         known = inspect.signature(model.with_structured_output).parameters
         if method is not None and "method" in known:
             options = {"method": method}
+        if getattr(getattr(wanted, "schema_spec", None), "strict", None) and "strict" in known:
+            options["strict"] = True
     try:
         return model.with_structured_output(schema, **options)
-    except (NotImplementedError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever an integration makes of a schema that it cannot read
         raise ConfigurationError(
-            f"response_format={wanted!r}: pass a pydantic model, a TypedDict or a JSON schema with "
-            f"a title, and a model that can follow it; {type(model).__name__} says "
+            f"response_format={schema!r}: pass one pydantic model, a TypedDict or a JSON schema "
+            f"with a title, and a model that can follow it; {type(model).__name__} says "
             f"{type(error).__name__}: {error}"
         ) from error
