@@ -13,7 +13,7 @@ from langgraph.graph import StateGraph
 from ..nodes.intake import HANDED_IN, HandedIn, graph_path
 from ..nodes.node import Effect, Steps, adrive, drive
 from ..state.errors import ConfigurationError
-from ..state.journal import as_messages
+from ..state.written import as_messages
 from .agent import context_policy
 from .compiled import AgentGraph
 from .subthread import Subthread, is_nested

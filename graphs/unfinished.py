@@ -18,7 +18,7 @@ from langgraph.types import Command
 
 from ..nodes.approval import undecided
 from ..nodes.dispatch import waiting_tasks
-from ..state.journal import as_messages
+from ..state.written import as_messages
 
 __all__ = ["is_new_input", "with_finished", "with_undecided", "writes_to"]
 

@@ -12,8 +12,8 @@ from langchain_core.messages import AnyMessage, ToolCall, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from ..state.journal import as_messages
 from ..state.replacement import well_formed_message
+from ..state.written import as_messages
 
 __all__ = ["NO_RESULT", "results_of", "stamped"]
 

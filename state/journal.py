@@ -10,38 +10,17 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
-from langchain_core.messages import (
-    AIMessage,
-    AnyMessage,
-    BaseMessage,
-    BaseMessageChunk,
-    HumanMessage,
-    RemoveMessage,
-    SystemMessage,
-    ToolMessage,
-    convert_to_messages,
-    message_chunk_to_message,
-)
+from langchain_core.messages import AnyMessage, BaseMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from .errors import ConfigurationError
-from .text import encodable
+from .written import as_messages, storable
 
 log = logging.getLogger("longthread")
 
-_ROLES = frozenset({"user", "human", "assistant", "ai", "system", "developer"})
-
-_DUMPED: dict[str, type[BaseMessage]] = {
-    "human": HumanMessage,
-    "ai": AIMessage,
-    "tool": ToolMessage,
-    "system": SystemMessage,
-    "remove": RemoveMessage,
-}
-
-__all__ = ["Journal", "append_messages", "as_journal", "as_messages", "has_made_id"]
+__all__ = ["Journal", "append_messages", "as_journal", "has_made_id"]
 
 
 class Journal(list[AnyMessage]):
@@ -240,7 +219,7 @@ def _applied(journal: Journal, message: AnyMessage) -> Journal:
             return Journal()
         at = journal.position(message.id)
         return journal if at is None else Journal(journal[:at] + journal[at + 1 :])
-    message = _storable(message)
+    message = storable(message)
     if not message.id:
         message = _with_id(message, journal)
     at = journal.position(message.id)
@@ -263,48 +242,6 @@ def _is_another_result(known: AnyMessage, message: AnyMessage) -> bool:
     if not isinstance(known, ToolMessage) or not isinstance(message, ToolMessage):
         return False
     return known.tool_call_id != message.tool_call_id
-
-
-def as_messages(write: Any) -> list[AnyMessage]:
-    """Turn one write into messages; chunks become whole messages.
-
-    A lone pair of role and text is stored as a list, and must be read as one message again.
-    """
-    items = write if isinstance(write, list) and not _is_pair(write) else [write]
-    if not all(isinstance(m, BaseMessage) and not isinstance(m, BaseMessageChunk) for m in items):
-        items = [
-            message_chunk_to_message(m) if isinstance(m, BaseMessageChunk) else m
-            for m in convert_to_messages([_revived(item) for item in items])
-        ]
-    return cast("list[AnyMessage]", items)
-
-
-def _revived(item: Any) -> Any:
-    """Return a message that was dumped to JSON as that message, with all its fields."""
-    if not isinstance(item, dict) or "role" in item:
-        return item
-    kind = _DUMPED.get(item.get("type", ""))
-    if kind is None:
-        return item
-    try:
-        return kind(**item)
-    except ValueError:
-        return item  # what it is instead, LangChain may know
-
-
-def _storable(message: AnyMessage) -> AnyMessage:
-    """Return the message as a saver gives it back: what cannot be encoded is replaced there too."""
-    update = {"content": encodable(message.content)}
-    if isinstance(message, AIMessage):
-        update["tool_calls"] = encodable(message.tool_calls)
-        update["invalid_tool_calls"] = encodable(message.invalid_tool_calls)
-    if all(value is getattr(message, field) for field, value in update.items()):
-        return message
-    return message.model_copy(update=update)
-
-
-def _is_pair(write: list[Any]) -> bool:
-    return len(write) == 2 and all(isinstance(part, str) for part in write) and write[0] in _ROLES
 
 
 def _with_id(message: AnyMessage, journal: Journal) -> AnyMessage:
