@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, Union
 
@@ -18,8 +19,12 @@ from pydantic import AfterValidator, Discriminator
 from typing_extensions import TypedDict
 
 from ..state.errors import ConfigurationError
+from .node import Effect
 
-__all__ = ["Approval", "undecided"]
+__all__ = ["BEGIN", "Approval", "undecided"]
+
+BEGIN: ContextVar[Effect | None] = ContextVar("longthread_begin", default=None)
+"""What records that a call is about to run: a call that is asked about is not begun before that."""
 
 _KIND = "tool_approval"
 _DECISIONS = ("approve", "edit", "reject", "respond")
@@ -113,6 +118,9 @@ class Approval:
         decided = self._decided(request)
         if isinstance(decided, ToolMessage):
             return decided
+        begin = BEGIN.get()
+        if begin is not None:
+            begin.run()
         return _told(request, decided, execute(decided))
 
     async def awrap(
@@ -122,6 +130,9 @@ class Approval:
         decided = self._decided(request)
         if isinstance(decided, ToolMessage):
             return decided
+        begin = BEGIN.get()
+        if begin is not None:
+            await begin.arun()
         return _told(request, decided, await execute(decided))
 
     def _decided(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:

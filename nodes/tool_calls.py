@@ -16,7 +16,7 @@ from ..state.body import INTERRUPTED
 from ..state.policy import ContextPolicy
 from ..state.projection import view_context
 from ..state.sendable import unreadable
-from .approval import Approval
+from .approval import BEGIN, Approval
 from .dispatch import Dispatch, answered_now
 from .node import Effect, Node, Run, Steps
 from .tool_results import results_of, stamped
@@ -77,8 +77,9 @@ class ToolsNode(Node):
     def _run_once(self, calls: Sequence[ToolCall], state: Any, run: Run) -> Steps[Sequence[Any]]:
         """Run the calls, unless a crash cut them off before: then say so instead."""
         guarded = [call for call in calls if not self._may_repeat(call)]
-        noted = guarded or any(self._is_asked_about(call) for call in calls)
-        dispatch = Dispatch.of(run.config) if noted else None
+        asked = any(self._is_asked_about(call) for call in calls)
+        dispatch = Dispatch.of(run.config) if guarded or asked else None
+        begin: Effect | None = None
         if dispatch is not None:
             new = answered_now(run.config)
             fresh = new is not None and all(call["id"] in new for call in calls)
@@ -91,9 +92,12 @@ class ToolsNode(Node):
                     rest = (yield self._execution(again, state, run)) if again else []
                     return [*map(_cut_off, guarded), *results_of(rest, again)]
                 dispatch = dispatch.again(stored)
-            yield dispatch.begun()
+            if asked:
+                begin = dispatch.begun()
+            else:
+                yield dispatch.begun()
         try:
-            return results_of((yield self._execution(calls, state, run)), calls)
+            return results_of((yield self._execution(calls, state, run, begin)), calls)
         except Exception as error:
             # An answer that does not fit its question is refused, and can be given again.
             waits = isinstance(error, GraphInterrupt) or is_invalid_resume(error)
@@ -110,17 +114,31 @@ class ToolsNode(Node):
         tool = self.runner.tools_by_name.get(call["name"])
         return tool is None or bool((tool.metadata or {}).get("idempotent"))
 
-    def _execution(self, calls: Sequence[ToolCall], state: Any, run: Run) -> Effect:
+    def _execution(
+        self, calls: Sequence[ToolCall], state: Any, run: Run, begin: Effect | None = None
+    ) -> Effect:
         """LangGraph's own tool node runs them; without a state it reads the graph's channels."""
         # What a tool does to its arguments must not be what the model has asked for.
         calls = copy.deepcopy(list(calls))
         given: Any = calls
         if isinstance(state, Mapping) and len(calls) == 1:
             given = {"__type": "tool_call_with_context", "tool_call": calls[0], "state": state}
-        return Effect(
-            run=lambda: self.runner.invoke(given, run.config),
-            arun=lambda: self.runner.ainvoke(given, run.config),
-        )
+
+        def invoke() -> Any:
+            token = BEGIN.set(begin)
+            try:
+                return self.runner.invoke(given, run.config)
+            finally:
+                BEGIN.reset(token)
+
+        async def ainvoke() -> Any:
+            token = BEGIN.set(begin)
+            try:
+                return await self.runner.ainvoke(given, run.config)
+            finally:
+                BEGIN.reset(token)
+
+        return Effect(run=invoke, arun=ainvoke)
 
 
 def _cut_off(call: ToolCall) -> ToolMessage:

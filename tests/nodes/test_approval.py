@@ -20,7 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from longthread import LongthreadError, ThreadState, agent_node
 from longthread.graphs.compiled import AgentGraph
-from longthread.nodes import tool_runner
+from longthread.nodes import approval, tool_runner
 from longthread.state.lent import lent
 
 
@@ -234,6 +234,30 @@ def test_a_call_that_was_approved_and_cut_off_is_neither_asked_about_nor_run_aga
     assert not asked(result)
     assert "whether it had an effect is not known" in str(result["messages"][-2].content)
     assert ran == ["1"]
+
+
+async def test_a_crash_leaves_the_calls_beside_it_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others come back to their question too, and may not have got there."""
+    graph = stopped(tmp_path, "1", "2")
+    first, second = graph.get_state(thread()).interrupts
+    monkeypatch.setattr(approval, "interrupt", _crash_unless_decided(first.value["tool_call_id"]))
+    decided: Command[Any] = Command(resume={first.id: {"type": "reject"}})
+    with pytest.raises(KeyboardInterrupt):
+        graph.invoke(decided, thread())
+    monkeypatch.undo()
+    (waits,) = asked(await graph.ainvoke(decided, thread()))
+    assert waits["tool_call_id"] == second.value["tool_call_id"]
+
+
+def _crash_unless_decided(call_id: str) -> Any:
+    def crashing(question: dict[str, Any], **options: Any) -> Any:
+        if question["tool_call_id"] != call_id:
+            raise KeyboardInterrupt
+        return interrupt(question, **options)
+
+    return crashing
 
 
 def test_only_calls_that_the_condition_names_are_asked_about(tmp_path: Path) -> None:
