@@ -61,8 +61,19 @@ def without(parts: Sequence[MemoryPart], gone: Collection[int]) -> str:
             if (part.kind == "dated") == dated:
                 kept += [h.text for h in waiting if not own or h.level < own[0].level]
             waiting = ()
+        if part.kind == "paragraph" and index - 1 in gone and _goes_on(kept):
+            kept.append("\n")  # the blank line that parted them has gone
         kept.append(part.text)
-    return "".join(kept)
+    text = "".join(kept)
+    if 0 in gone and text and split_memory(text)[0].kind == "frontmatter":
+        text = f"\n{text}"  # a rule that is first now is none
+    return text
+
+
+def _goes_on(kept: Sequence[str]) -> bool:
+    """Whether what comes next would be read as part of the last entry."""
+    last = split_lines(kept[-1])[-1] if kept and kept[-1] else ""
+    return bool(last.strip()) and not _HEADING.match(last)
 
 
 def headings_above(parts: Sequence[MemoryPart], start: Headings = ()) -> list[Headings]:

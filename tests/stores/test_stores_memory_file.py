@@ -100,6 +100,8 @@ def test_dropping_entries_leaves_the_others_below_their_headings(text: str, coun
 
 @given(files | sections, st.sets(st.integers(0, 10)))
 @example("# A\n## B\n- b\n## C\n- c\n- d\n", {1})
+@example("0\n-\n-\n\n0", {2})
+@example("0\n\n---\n---", {0})
 def test_whatever_goes_what_is_left_stands_below_its_headings(text: str, gone: set[int]) -> None:
     parts = split_memory(text)
     entries = [index for index, part in enumerate(parts) if part.is_entry]
