@@ -119,6 +119,7 @@ def _owner_of_thread(graph: Any, config: RunnableConfig, default: Owner) -> Step
 def _maintained(node: ConsolidationNode, owner: Owner, run: Run) -> Steps[MaintenanceResult]:
     memory, eviction = node.policy.memory, node.policy.eviction
     files = node.workspace.scoped(owner)
+    moment: datetime = yield io(now, run)
     if memory is None or not memory.enabled:
         if eviction is None or eviction.retention_days is None:
             raise LongthreadError(
@@ -127,10 +128,9 @@ def _maintained(node: ConsolidationNode, owner: Owner, run: Run) -> Steps[Mainte
                 code="MEMORY_DISABLED",
             )
         removed: list[str] = yield io(
-            remove_older, files, eviction.path, (yield io(now, run)), eviction.retention_days
+            remove_older, files, eviction.path, moment, eviction.retention_days
         )
         return MaintenanceResult(removed=tuple(removed))
-    moment: datetime = yield io(now, run)
     maintenance = Maintenance(node.policy, node.model, node.window)
     done: Maintained = yield from maintenance.steps(files, moment, node.policy.window, run)
     return MaintenanceResult(

@@ -216,9 +216,8 @@ class _Requests(Runnable[Any, AIMessage]):
         **settings: Any,
     ) -> AIMessage:
         """Make the request."""
-        with set_config_context(
-            ensure_config(config)
-        ) as context:  # LangChain goes by the context's
+        # LangChain goes by the configuration of the context.
+        with set_config_context(ensure_config(config)) as context:
             return self._said(context.run(self.handler, self._with(input, settings)))
 
     async def ainvoke(

@@ -2,9 +2,10 @@
 
 In the agent graph every call is a task of its own. LangGraph's node nevertheless makes a pool of
 threads for it, starts a thread and ends both again, and reads the whole state for tools that do not
-ask for it: about half a millisecond with every step. And a tool that asks for the state gets one
-that it may change. The methods that are used here instead are not
+ask for it: about half a millisecond with every step. The methods that are used here instead are not
 public; where LangGraph lacks one of them, its node does all the work.
+
+A tool that asks for the state gets one that it may change.
 """
 
 from __future__ import annotations
