@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from longthread import CompactionConfig, MaskingConfig
+from longthread import CompactionConfig, MaskingConfig, ToolResultEvictionConfig
 from longthread.apps.replay import Session, default_window, find_sessions, read_session
 from longthread.state.tokenizer import load_tokenizer
 
@@ -25,6 +25,7 @@ class Setting:
     name: str
     masking: MaskingConfig | None = field(default_factory=MaskingConfig)
     compaction: CompactionConfig | None = field(default_factory=CompactionConfig)
+    eviction: ToolResultEvictionConfig | None = field(default_factory=ToolResultEvictionConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ def print_costs(
                     window=window(case.session),
                     masking=setting.masking,
                     compaction=setting.compaction,
+                    eviction=setting.eviction,
                 )
             )
         means = [_mean([cost.ratio for cost in costs[group]]) for group in groups]

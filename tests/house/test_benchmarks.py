@@ -13,6 +13,7 @@ import pytest
 TINY: dict[str, list[str]] = {
     "checkpoint_bytes": [],
     "compaction_constants": ["--kinds", "coding", "--tokens", "2000"],
+    "eviction_constants": ["--kinds", "coding", "--tokens", "2000"],
     "masking_constants": ["--kinds", "service", "--tokens", "600"],
     "opening": ["--lengths", "8", "--batch", "4", "--repeat", "1", "--unsealed"],
     "memory_writing": ["--calls", "4", "--entries", "5"],
