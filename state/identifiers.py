@@ -20,6 +20,9 @@ _IDENTIFIER = re.compile(
       (?<![\w.+-])[\w.+-]++@[\w-]++\.[\w.]+    # an address
     | (?<![\w./-])[\w.-]*+(?:/++[\w.-]++)++    # a path
     | \b[A-Za-z_]\w*(?:\.\w+)+\b               # a.dotted.name
+    | (?<![\w:.])(?=[0-9:]*+[A-Fa-f]|[0-9]++(?::[0-9]++)*+::)(?:::[fF]{4}:|[0-9A-Fa-f]{1,4}+:)
+      (?:[0-9A-Fa-f]{0,4}+:){1,6}+(?:(?:[0-9]++\.){3}[0-9]++|[0-9A-Fa-f]{1,4}+)?+(?![\w:]|\.\d)
+                                              # an IPv6 or hardware address: no time of day
     | (?<!\w)(?<!\w-)(?=(?:[^\W\d]|(?<=\w)-(?=\w))*+\d)\w++(?:-\w++|\.\d\w*+)*+
                                               # anything with a digit: hyphens, versions
     | \b[A-Za-z]\w*_\w+\b                      # a snake_case name
@@ -113,6 +116,8 @@ def _arguments(args: Any) -> Iterator[tuple[str, str]]:
 def _note(text: str, found: dict[str, None]) -> None:
     for match in _IDENTIFIER.finditer(text):
         word = match.group()
+        if word[-1] == "." and (bare := word.rstrip("."))[-1:].isalnum():
+            word = bare  # the dot ends the sentence
         if _SHORTEST <= len(word) <= _LONGEST and not _DECIMAL.fullmatch(word):
             found.pop(word, None)
             found[word] = None

@@ -3,9 +3,10 @@
 Two kinds of text live in one file. What `memory_save` adds is a *dated entry*: a line
 `<!-- 2026-03-02 -->`, then its body up to the next such line or the end of the file, whatever
 Markdown is in it. What a person or the consolidation wrote above the first date is undated: each
-top-level bullet with its continuation lines is an entry, and each paragraph; such an entry may say
-its date in a comment of its own (`- The port is 5051. <!-- 2026-03-02 -->`). Headings belong to the
-entry below them. Text is only ever cut between lines, so the parts joined are exactly the file.
+top-level bullet with its continuation lines is an entry, and each paragraph with what is indented
+below it; such an entry may say its date in a comment of its own (`- The port is 5051. <!--
+2026-03-02 -->`). Headings belong to the entry below them. Text is only ever cut between lines, so
+the parts joined are exactly the file.
 """
 
 from __future__ import annotations
@@ -156,15 +157,18 @@ def _undated(lines: Sequence[str], code: Sequence[bool]) -> list[MemoryPart]:
     kind: Literal["bullet", "paragraph", "rest"] = "rest"
     start = 0
     after_blank = True
+    opens_indented = False
     for index, line in enumerate(lines):
         inner = index > 0 and code[index] and code[index - 1]
-        found = None if inner else _starts(line, kind, after_blank)
+        begun = kind != "rest" and not opens_indented
+        found = None if inner else _starts(line, kind, after_blank, begun)
         if found is not None:
             # Headings (a part that is `rest` so far) are joined by the entry below them.
             if kind != "rest":
                 parts.append(_part(kind, "".join(lines[start:index])))
                 start = index
             kind = found
+            opens_indented = line[0] in " \t"
         after_blank = not inner and not line.strip()
     if lines:
         parts.append(_part(kind, "".join(lines[start:])))
@@ -179,9 +183,13 @@ def _part(kind: Literal["bullet", "paragraph", "rest"], text: str) -> MemoryPart
 
 
 def _starts(
-    line: str, kind: str, after_blank: bool
+    line: str, kind: str, after_blank: bool, may_go_on: bool
 ) -> Literal["bullet", "paragraph", "rest"] | None:
-    """Say what starts with a line, or None when it goes on with what is there."""
+    """Say what starts with a line, or None when it goes on with what is there.
+
+    What is indented goes on with what is not (`may_go_on`): with a bullet as its text, with a
+    paragraph as the code that it speaks of. Apart from it, it would be read as a bullet's.
+    """
     if not line.strip():
         return None
     if _HEADING.match(line):
@@ -191,7 +199,7 @@ def _starts(
     if kind == "rest":
         return "paragraph"
     indented = line[0] in " \t"
-    return "paragraph" if after_blank and not (kind == "bullet" and indented) else None
+    return "paragraph" if after_blank and not (may_go_on and indented) else None
 
 
 def _above(lines: Sequence[str], code: Sequence[bool], index: int, floor: int) -> int:

@@ -49,7 +49,7 @@ def without(parts: Sequence[MemoryPart], gone: Collection[int]) -> str:
     """
     kept: list[str] = []
     waiting: Headings = ()  # of parts that go; what comes next may still stand below them
-    dated = False
+    dated, above = False, ""
     for index, part in enumerate(parts):
         own = _taken_apart(part)[0]
         if index in gone:
@@ -61,9 +61,11 @@ def without(parts: Sequence[MemoryPart], gone: Collection[int]) -> str:
             if (part.kind == "dated") == dated:
                 kept += [h.text for h in waiting if not own or h.level < own[0].level]
             waiting = ()
-        if part.kind == "paragraph" and index - 1 in gone and _goes_on(kept):
-            kept.append("\n")  # the blank line that parted them has gone
+        # A list that begins with another number than 1 is a paragraph's next line, in Markdown.
+        if "paragraph" in (above, part.kind) and index - 1 in gone and _goes_on(kept):
+            kept.append("\n")  # what parted them has gone
         kept.append(part.text)
+        above = part.kind
     text = "".join(kept)
     if 0 in gone and text and split_memory(text)[0].kind == "frontmatter":
         text = f"\n{text}"  # a rule that is first now is none

@@ -12,7 +12,9 @@ def called(**arguments: object) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": "write", "args": arguments, "id": "a"}])
 
 
-@pytest.mark.parametrize("run", ["-", "a", ".", "/", "_", "a-", "+", "a+", "a.-", "漢", "A_", "aB"])
+@pytest.mark.parametrize(
+    "run", ["-", "a", ".", "/", "_", "a-", "+", "a+", "a.-", "漢", "A_", "aB", "1:"]
+)
 def test_a_long_run_of_characters_is_read_in_linear_time(run: str) -> None:
     # Where every place is tried to the end of the run, this takes hours.
     assert len(identifiers(run * 300_000 + " module_a.py")) <= 2
@@ -56,6 +58,27 @@ def test_versions_addresses_and_numbers_with_dots_stay_whole() -> None:
         "arXiv",
         "10.0.3.17",
         "gpt-4.1-mini",
+    ]
+
+
+def test_a_dot_that_ends_a_sentence_is_no_part_of_a_name() -> None:
+    text = "Read src/a.py. Ask a@b.com. Or docs/x... Not ../y/.."
+    assert identifiers(text) == ["../y/..", "docs/x", "a@b.com", "src/a.py"]
+
+
+def test_addresses_with_colons_stay_whole_and_times_are_none() -> None:
+    text = (
+        "fe80::1ff:fe23:4567:890a%eth0 [2001:db8::2]:8443 2001:0db8:85a3:0000:0000:8a2e:0370:7334."
+        " 64:ff9b::1.2.3.4, 00:1a:2b:3c:4d:5e at 12:30:45"
+    )
+    assert identifiers(text) == [
+        "00:1a:2b:3c:4d:5e",
+        "64:ff9b::1.2.3.4",
+        "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
+        "8443",
+        "2001:db8::2",
+        "eth0",
+        "fe80::1ff:fe23:4567:890a",
     ]
 
 

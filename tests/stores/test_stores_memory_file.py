@@ -98,6 +98,24 @@ def test_dropping_entries_leaves_the_others_below_their_headings(text: str, coun
     assert entries_below(drop_first(text, count)) == entries_below(text)[count:]
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        # In Markdown only a list that begins with 1 may follow a paragraph at once.
+        ("Ask first:\n- a\n2) b\n", "Ask first:\n\n2) b\n"),
+        # Indented text alone would become the text of the bullet above.
+        ("- a\n\nRun this:\n\n    make test\n\n- b\n", "- a\n\n- b\n"),
+        ("- a\n\n---\n\n\ttab\n- b\n", "- a\n\n- b\n"),
+    ],
+)
+def test_what_is_left_is_read_as_it_was(text: str, left: str) -> None:
+    assert without(split_memory(text), {1}) == left
+
+
+def test_indented_text_at_the_top_is_an_entry_each() -> None:
+    assert kinds("    a\n\n    b\n\nc\n\n    d\n") == ["paragraph"] * 3
+
+
 @given(files | sections, st.sets(st.integers(0, 10)))
 @example("# A\n## B\n- b\n## C\n- c\n- d\n", {1})
 @example("0\n-\n-\n\n0", {2})
