@@ -34,11 +34,18 @@ def thread_in(config: RunnableConfig) -> str:
     """Return the id of the thread that a config names.
 
     Raises:
-        ConfigurationError: It names none.
+        ConfigurationError: It names none, or a checkpoint of it by something that is no text.
     """
-    thread_id = str(named_in(config).get("thread_id") or "")
+    named = named_in(config)
+    thread_id = str(named.get("thread_id") or "")
     if not thread_id:
         raise ConfigurationError(f"config={config!r}: name the thread by configurable.thread_id")
+    checkpoint_id = named.get("checkpoint_id")
+    if checkpoint_id is not None and not isinstance(checkpoint_id, str):
+        raise ConfigurationError(
+            f"config: configurable.checkpoint_id={checkpoint_id!r}: pass the text that a state's "
+            "config has there"
+        )
     return thread_id
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from agents import Scripted, agent, contents, say, thread
@@ -18,6 +20,7 @@ from longthread import (
     close_thread,
     compact_thread,
     create_agent_graph,
+    fork_thread,
 )
 
 
@@ -101,3 +104,18 @@ def test_instructions_that_are_no_text_are_refused(instructions: Any, tmp_path: 
     with pytest.raises(LongthreadError, match="instructions=") as caught:
         compact_thread(graph, thread(), instructions)
     assert repr(instructions) in str(caught.value)
+
+
+@pytest.mark.parametrize("checkpoint_id", [5, float("nan"), ["x"], b"x", UUID(int=7)])
+async def test_a_checkpoint_that_is_no_text_is_refused(checkpoint_id: Any, tmp_path: Path) -> None:
+    graph = agent(Scripted("ok", summary="SUM"), tmp_path, memory=None)
+    graph.invoke(say("hi"), thread())
+    config: Any = {"configurable": {"thread_id": "t", "checkpoint_id": checkpoint_id}}
+    for attempt in (
+        lambda: compact_thread(graph, config),
+        lambda: asyncio.run(acompact_thread(graph, config)),
+        lambda: fork_thread(graph, config, "other"),
+    ):
+        with pytest.raises(LongthreadError, match="checkpoint_id=") as caught:
+            await asyncio.to_thread(attempt)
+        assert caught.value.code == "INVALID_CONFIGURATION"
