@@ -14,6 +14,7 @@ from ..nodes.intake import HANDED_IN, HandedIn, graph_path
 from ..nodes.node import Effect, Steps, adrive, drive
 from ..state.errors import ConfigurationError
 from ..state.written import as_messages
+from ..stores.checkpointers.leases import released
 from .agent import context_policy
 from .compiled import AgentGraph
 from .subthread import Subthread, is_nested
@@ -103,10 +104,14 @@ class _AgentNode(RunnableLambda[Any, Any]):
         thread = Subthread.of(config, None if name is None else str(name))
         speaker = _speaker(config, self.agent)
         with thread.at_work():
-            call = _with_messages(given, (yield from thread.entered()), speaker)
-            result: dict[str, Any] = yield Effect(
-                run=lambda: agent.invoke(*call), arun=lambda: agent.ainvoke(*call)
-            )
+            lease = yield from thread.leased()
+            try:
+                call = _with_messages(given, (yield from thread.entered()), speaker)
+                result: dict[str, Any] = yield Effect(
+                    run=lambda: agent.invoke(*call), arun=lambda: agent.ainvoke(*call)
+                )
+            finally:
+                yield released(lease)
         return self.output({**result, "messages": _answers(result["messages"], speaker)})
 
     def _update(self, result: dict[str, Any]) -> dict[str, Any]:

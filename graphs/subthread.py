@@ -19,6 +19,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 
 from ..nodes.node import Steps
 from ..state.errors import LongthreadError
+from ..stores.checkpointers.leases import Lease
+from ..stores.checkpointers.shared_leases import shared_lease_on
 from ..stores.journal import ThreadKey
 from .lineage import Checkpoints, bound_of_branch, was_rewritten_since
 
@@ -226,6 +228,16 @@ class Subthread:
         finally:
             with _lock:
                 _at_work.discard(key)
+
+    def leased(self) -> Steps[Lease]:
+        """Keep other processes from the parent's thread, and so from this one, meanwhile.
+
+        Raises:
+            LongthreadError: With code `SESSION_BUSY`: one of them is at work on it.
+        """
+        if self.saver is None:
+            return lambda: None
+        return (yield from shared_lease_on(self.saver, str(self._values["thread_id"])))
 
     def _was_begun(self, stored: Checkpoints, newest: CheckpointTuple) -> Steps[bool]:
         """Whether the newest checkpoint belongs to the call that is resumed.

@@ -28,6 +28,7 @@ from ..journal.scripts import Script, dialect_of, run_script
 
 __all__ = [
     "Lease",
+    "awaited_lease",
     "forget_leases",
     "forget_thread_lease",
     "is_leased",
@@ -69,12 +70,41 @@ def lease_on(
     Raises:
         LongthreadError: Somebody else is working on it (code `SESSION_BUSY`).
     """
+
+    def noted(lease: Lease) -> Lease:
+        return _noted(lease, id(saver), thread)
+
+    return (yield from awaited_lease(saver, thread, grace, lambda: None, noted))
+
+
+def awaited_lease(
+    saver: BaseCheckpointSaver[Any],
+    thread: str,
+    grace: float | None,
+    joined: Callable[[], Lease | None],
+    noted: Callable[[Lease], Lease],
+) -> Steps[Lease]:
+    """Join a lease that is held already, or take the one on a thread, as soon as either can be.
+
+    Args:
+        saver: The checkpointer that holds the thread.
+        thread: The thread's id.
+        grace: Seconds to wait; None: `GRACE`.
+        joined: Returns a share in what is held already; None: nothing to share.
+        noted: Returns how a lease that was just taken is let go of.
+
+    Raises:
+        LongthreadError: Somebody else is working on it (code `SESSION_BUSY`).
+    """
     leases = yield from _leases_of(saver)
     ends = time.monotonic() + (GRACE if grace is None else grace)
     while True:
+        shared = joined()
+        if shared is not None:
+            return shared
         lease: Lease | None = yield _taken(leases, thread)
         if lease is not None:
-            return _noted(lease, id(saver), thread)
+            return noted(lease)
         if time.monotonic() > ends:
             raise LongthreadError(
                 f"thread {thread!r} is being worked on: another call of it goes on, or its stream "
