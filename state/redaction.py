@@ -25,10 +25,10 @@ def redact_secrets(text: str) -> str:
     """Replace what looks like a secret by `[redacted: what it was]`; all else stays as it is.
 
     Known are private key blocks, tokens with the prefixes of some fifty issuers (AWS, GitHub,
-    GitLab, Slack, OpenAI, Anthropic, Google, Stripe, …), JSON web tokens, passwords in URLs,
-    `Authorization` headers, and values that are called a password, secret, token or key. What a
-    person would have to recognise by its meaning is not found: give `MemoryConfig(redact=…)` a
-    function of your own for that, which may call this one.
+    GitLab, Slack, OpenAI, Anthropic, Google, Stripe, …), JSON web tokens, passwords and signatures
+    in URLs, `Authorization` headers, and values that are called a password, secret, token or key.
+    What a person would have to recognise by its meaning is not found: give
+    `MemoryConfig(redact=…)` a function of your own for that, which may call this one.
 
     Args:
         text: Any text.

@@ -128,7 +128,8 @@ _WORD = r"[^\s\"'`,;&(){}\[\]<>|]"
 _SPOKEN = r"(?=[^\s\"'`]*[0-9!@#$%^*+/=~])[^\s\"'`]{3,}(?<![.,;:)\]}>])"
 _ASSIGNED = r"\\*[\"']?\s{0,3}(?::=|=>|={1,3}|:)\s{0,3}"
 _PASSWORD = (
-    r"(?:pass(?:word|wd|phrase|code)|(?<![a-z])pwd|passwort|contraseña|mot de passe|senha|secret"
+    r"(?:pass(?:word|wd|phrase|code)|(?<=[a-z0-9]_)(?-i:PASS)|(?<![a-z])pwd|passwort"
+    r"|contraseña|mot de passe|senha|secret"
     r"|client[-_]?secret|secret[-_ ]?(?:access[-_ ]?)?key)"
 )
 _KEY = (
@@ -159,6 +160,11 @@ PLACES: tuple[SecretPattern, ...] = (
         "credentials",
         ("bearer",),
         r"(?<![\w-])bearer\s{1,3}(?P<secret>(?=[\w.~+/-]*\d)[\w.~+/-]{16,}+=*)",
+    ),
+    _place(
+        "signature",
+        ("sig",),
+        r"[?&;](?:x-(?:amz|goog)-)?sig(?:nature)?=(?P<secret>[\w%+/=~.-]{16,}+)",
     ),
     _place(
         "account key",

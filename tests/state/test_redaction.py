@@ -77,6 +77,9 @@ def test_tokens_with_a_prefix_go_wherever_they_stand(secret: str, around: str) -
         ("mysql --password hunter2 -h x", "mysql --password [redacted: password] -h x"),
         ("AccountKey=Zm9vYmFyYmF6Zm9vYmFy==;", "AccountKey=[redacted: account key];"),
         ("Passwort: geheim12", "Passwort: [redacted: password]"),
+        ("SMTP_PASS=hun.ter.2 ok", "SMTP_PASS=[redacted: password] ok"),
+        ("?sv=1&sig=ab%2Fcd.ef12345678%3D&se=2", "?sv=1&sig=[redacted: signature]&se=2"),
+        ("?X-Amz-Signature=0123456789abcdef01", "?X-Amz-Signature=[redacted: signature]"),
     ],
 )
 def test_what_is_called_a_secret_goes_and_its_name_stays(text: str, clean: str) -> None:
@@ -92,6 +95,8 @@ def test_what_is_called_a_secret_goes_and_its_name_stays(text: str, clean: str) 
             "api_key=os.environ['KEY']",
             "password: ${DB_PASS}",
             "token: 12",
+            "first_pass = run_once",
+            "?sig=f(x)&design=abcdefghijklmnopq1",
         ),
         *(
             "token: Optional[str]",
