@@ -33,10 +33,16 @@ with open_checkpointer(sys.argv[1]) as saver:
 """
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
 def test_another_process_that_comes_to_the_same_agent_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     url = f"sqlite:///{tmp_path}/threads.db"
+    if database == "postgres":
+        url = request.getfixturevalue("postgres_url")
     ran: list[str] = []
 
     def work(at: str) -> str:
